@@ -150,6 +150,10 @@ pub struct Failure {
     pub schedule: Option<String>,
     /// None for a process.
     pub at: Option<FailurePoint>,
+    /// Of a process: where it panicked, or else where the test or `main` begins.
+    pub near: Option<Place>,
+    /// Of a process: the command that runs the same without checks.
+    pub unchecked: Option<String>,
     /// The other tasks that wait, in a deadlock.
     pub waiting: Vec<FailurePoint>,
     /// In a deadlock: tasks each of which waits for something that the next one may do, and the

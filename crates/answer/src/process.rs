@@ -31,6 +31,10 @@ pub struct Process {
     pub statistics: ProcessStatistics,
 }
 
+/// What to think of before a program is blamed for its failure.
+pub const UNCHECKED_REMARK: &str = "it failed while it was checked, with all tasks on one thread, \
+     one after the other; this command runs it without checks";
+
 /// What kept a verdict from being stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {

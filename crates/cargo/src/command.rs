@@ -36,11 +36,12 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             Path::new(target).display()
         )));
     }
+    let workspace = toolchain.workspace(&given.place)?;
     let base = match &given.target_directory {
         Some(directory) => {
             std::path::absolute(directory).map_err(|error| Problem::read(directory, error))?
         }
-        None => toolchain.target_directory(&given.place)?,
+        None => workspace.target_directory,
     };
     let ours = base.join(OUR_TARGET);
     if request.subcommand == Subcommand::Clean {
@@ -76,6 +77,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             link_arguments: runtime.link_arguments,
         },
         users_runner: toolchain.users_runner(&given.place),
+        workspace: workspace.workspace_root,
         users_environment: changed
             .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
             .to_vec(),
@@ -188,9 +190,14 @@ fn command_line(request: &Request) -> Result<CommandLine, Problem> {
         .to_vec();
     before.extend(request.options.of_the_run());
     before.extend(text(&request.cargo));
+    let mut unchecked = ["cargo", request.subcommand.name()]
+        .map(str::to_owned)
+        .to_vec();
+    unchecked.extend(text(&request.cargo));
     Ok(CommandLine {
         directory: here.to_string_lossy().into_owned(),
         before,
+        unchecked,
         after: text(&request.program),
     })
 }

@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::transcript::Transcript;
 use crate::ward::{Ending, Ward};
 use crate::{CARGO_FAILED, Problem};
+use finishline_answer::process::UNCHECKED_REMARK;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
@@ -112,6 +113,8 @@ struct Outcome {
     report: Vec<u8>,
     transcript: Transcript,
     passed: bool,
+    /// The command that runs the test without checks, if it may have failed because of them.
+    unchecked: Option<String>,
 }
 
 impl Outcome {
@@ -132,6 +135,7 @@ fn run_one(
     let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
     let is_own_end = !passed && run.cut_short.is_none();
     run.failure = is_own_end.then(|| failure(run.ended, transcript.passed));
+    run.panicked = transcript.panicked();
     let told = reporter.tell(&run, run.failure.as_deref());
     let standing = told.standing();
     if standing == Standing::Stopped {
@@ -139,12 +143,15 @@ fn run_one(
         run.failure = None;
     }
     let style = report::style(session.options.color, io::stdout().is_terminal());
+    let is_suspect = run.failure.is_some() && told.is_parallel();
+    let unchecked = is_suspect.then(|| session.command.unchecked(Some(&test.name)));
     Ok(Outcome {
         standing,
         report: told.text(style).map_err(Printer::problem)?,
         run,
         transcript,
         passed,
+        unchecked,
     })
 }
 
@@ -367,6 +374,10 @@ impl Printer {
                     writeln!(self.stream, "{text}")?;
                 }
             }
+        }
+        if let Some(command) = &outcome.unchecked {
+            writeln!(self.stream, "\n---- {} hint ----", test.name)?;
+            writeln!(self.stream, "{UNCHECKED_REMARK}:\n{command}")?;
         }
         if !outcome.report.is_empty() {
             writeln!(self.stream, "\n---- {} report ----", test.name)?;

@@ -100,6 +100,7 @@ impl<'a> Checked<'a> {
             test: test.map(str::to_owned),
             ended,
             cut_short,
+            panicked: None,
             // We ended it, so it has not failed.
             failure: match cut_short {
                 Some(_) => None,

@@ -30,6 +30,9 @@ struct Kept {
     directory: String,
     replay: String,
     failure: Option<String>,
+    /// The command that runs the same without checks. Traces of earlier versions don't have it.
+    #[serde(default)]
+    unchecked: String,
     status: u8,
     names: KeptNames,
 }
@@ -81,6 +84,7 @@ fn add_names(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem>
             directory: question.directory.to_owned(),
             replay: question.replay.to_owned(),
             failure: question.failure.map(str::to_owned),
+            unchecked: question.unchecked.to_owned(),
             status: question.status,
             names,
         }
@@ -192,6 +196,9 @@ pub fn analyze<R: Read + Seek>(
         test: None,
         replay: &kept.replay,
         failure: kept.failure.as_deref(),
+        panicked: None,
+        executable: "",
+        unchecked: &kept.unchecked,
         cut_short: None,
         status: kept.status,
         suppressions: asked.suppressions,

@@ -16,7 +16,7 @@ use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::{Answer, Suite, Verdict};
 use finishline_report::{Selection, Style};
-use finishline_symbols::{Executables, Findings, Question, Unseen};
+use finishline_symbols::{Executables, Findings, Position, Question, Unseen};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -84,12 +84,26 @@ impl<'a> Reporter<'a> {
         failure: Option<&str>,
         ask: impl FnOnce(Question) -> T,
     ) -> T {
+        let panicked = run.panicked.as_ref().map(|at| Position {
+            // The compiler names files from the workspace's folder on.
+            file: self
+                .session
+                .workspace
+                .join(&at.file)
+                .to_string_lossy()
+                .into_owned(),
+            line: at.line,
+            column: at.column,
+        });
         ask(Question {
             directory: &self.session.command.directory,
             program: &run.program_name(),
             test: run.test.as_deref(),
             replay: &self.session.command.replay(run.test.as_deref()),
             failure,
+            panicked: panicked.as_ref(),
+            executable: &run.program.to_string_lossy(),
+            unchecked: &self.session.command.unchecked(run.test.as_deref()),
             status: run.ended.status(),
             suppressions: self.suppressions.as_ref(),
             cut_short: run.cut_short.map(CutShort::limit),
@@ -261,6 +275,12 @@ impl Told {
             true => Standing::Unchecked,
             false => Standing::NothingFound,
         }
+    }
+
+    /// Whether something was parallel, or may have been.
+    pub(crate) fn is_parallel(&self) -> bool {
+        let mut limits = self.processes.iter().map(Answer::because);
+        limits.any(|limit| limit != Some(Limit::NothingParallel))
     }
 
     /// The report of a test, if there is anything to report.

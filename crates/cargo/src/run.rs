@@ -15,6 +15,8 @@ pub(crate) struct Run {
     pub(crate) ended: Ended,
     /// Why we ended the process, if we did.
     pub(crate) cut_short: Option<CutShort>,
+    /// Where a test panicked, as it said itself.
+    pub(crate) panicked: Option<Panicked>,
     /// Why the process did not complete, in a sentence.
     pub(crate) failure: Option<String>,
     /// The findings of the process and of instrumented processes that it started.
@@ -41,6 +43,14 @@ pub(crate) fn name_of(program: &Path) -> String {
 
 fn is_hash(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// A place, as the compiler names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Panicked {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 /// Why a process was ended before its time.

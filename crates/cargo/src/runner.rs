@@ -102,6 +102,7 @@ fn run_unchecked(
         test: None,
         ended,
         cut_short,
+        panicked: None,
         failure: ended.failure(session.subcommand),
         findings: Vec::new(),
         checked: false,

@@ -36,6 +36,8 @@ pub(crate) struct Session {
     /// The user's own runner, as a program and its arguments. Empty if programs are started
     /// directly.
     pub(crate) users_runner: Vec<OsString>,
+    /// The folder of the user's workspace.
+    pub(crate) workspace: PathBuf,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,
 }
@@ -46,18 +48,15 @@ pub(crate) struct CommandLine {
     pub(crate) directory: String,
     /// The words from `cargo` on, up to `--`.
     pub(crate) before: Vec<String>,
+    /// The same for cargo itself, without checks.
+    pub(crate) unchecked: Vec<String>,
     /// The words after `--`.
     pub(crate) after: Vec<String>,
 }
 
 impl CommandLine {
     pub(crate) fn words(&self) -> Vec<String> {
-        let separator = (!self.after.is_empty()).then(|| "--".to_owned());
-        let before = self.before.iter().cloned();
-        before
-            .chain(separator)
-            .chain(self.after.iter().cloned())
-            .collect()
+        together(&self.before, &self.after)
     }
 
     /// Whether cargo was told to build the tests and not to run them.
@@ -67,17 +66,36 @@ impl CommandLine {
 
     /// The command that repeats the result, for one test if there is one.
     pub(crate) fn replay(&self, test: Option<&str>) -> String {
-        let words = match test {
-            Some(test) => {
-                let mut words = self.before.clone();
-                words.extend(["--", "--include-ignored", "--exact", test].map(str::to_owned));
-                words
-            }
-            None => self.words(),
+        self.once_more(&self.before, test)
+    }
+
+    /// The command that runs the same without checks.
+    pub(crate) fn unchecked(&self, test: Option<&str>) -> String {
+        self.once_more(&self.unchecked, test)
+    }
+
+    fn once_more(&self, before: &[String], test: Option<&str>) -> String {
+        let after = match test {
+            Some(test) => ["--include-ignored", "--exact", test]
+                .map(str::to_owned)
+                .to_vec(),
+            None => self.after.clone(),
         };
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let words: Vec<String> = together(before, &after)
+            .iter()
+            .map(|it| quoted(it))
+            .collect();
         words.join(" ")
     }
+}
+
+fn together(before: &[String], after: &[String]) -> Vec<String> {
+    let separator = (!after.is_empty()).then(|| "--".to_owned());
+    let before = before.iter().cloned();
+    before
+        .chain(separator)
+        .chain(after.iter().cloned())
+        .collect()
 }
 
 /// A word, quoted for a shell if necessary.
@@ -213,6 +231,7 @@ mod tests {
         let command = CommandLine {
             directory: String::new(),
             before: words(&["cargo", "finishline", "test", "--features", "a b"]),
+            unchecked: words(&["cargo", "test", "--features", "a b"]),
             after: words(&["it's"]),
         };
         assert_eq!(
@@ -222,6 +241,10 @@ mod tests {
         assert_eq!(
             command.replay(Some("a::b")),
             "cargo finishline test --features 'a b' -- --include-ignored --exact a::b"
+        );
+        assert_eq!(
+            command.unchecked(Some("a::b")),
+            "cargo test --features 'a b' -- --include-ignored --exact a::b"
         );
     }
 }

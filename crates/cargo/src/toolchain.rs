@@ -31,6 +31,14 @@ pub(crate) struct WhereCargoReads {
     pub(crate) manifest: Vec<OsString>,
 }
 
+/// A part of what `cargo metadata` tells.
+#[derive(Deserialize)]
+pub(crate) struct Workspace {
+    /// The directory that cargo would build in.
+    pub(crate) target_directory: PathBuf,
+    pub(crate) workspace_root: PathBuf,
+}
+
 impl Toolchain {
     pub(crate) fn find(place: &WhereCargoReads) -> Result<Toolchain, Problem> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -114,19 +122,14 @@ impl Toolchain {
         runner.unwrap_or_default()
     }
 
-    /// The directory that cargo would build in.
-    pub(crate) fn target_directory(&self, place: &WhereCargoReads) -> Result<PathBuf, Problem> {
-        #[derive(Deserialize)]
-        struct Metadata {
-            target_directory: PathBuf,
-        }
+    /// What cargo knows about the user's workspace.
+    pub(crate) fn workspace(&self, place: &WhereCargoReads) -> Result<Workspace, Problem> {
         let mut command = Command::new(&self.cargo);
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
         command.args(&place.arguments).args(&place.manifest);
         let text = output(&mut command)?;
-        let metadata: Metadata = serde_json::from_str(&text)
-            .map_err(|error| Problem::new(format!("can't understand `cargo metadata`: {error}")))?;
-        Ok(metadata.target_directory)
+        serde_json::from_str(&text)
+            .map_err(|error| Problem::new(format!("can't understand `cargo metadata`: {error}")))
     }
 }
 

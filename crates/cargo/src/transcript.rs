@@ -4,6 +4,8 @@
 //! in a crash. libtest prints a heading, a verdict and a summary around the test's own output.
 //! These are removed here. If they are missing, the test did not end.
 
+use crate::run::Panicked;
+
 /// The output of one test.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Transcript {
@@ -35,6 +37,22 @@ impl Transcript {
             output: [before, body, note, after].concat(),
             passed: Some(passed),
         }
+    }
+}
+
+impl Transcript {
+    /// Where the test panicked, if it says so in the way of the standard library: `thread 'a::b'
+    /// (123) panicked at src/lib.rs:4:5:`. The last panic is what the test failed by.
+    pub(crate) fn panicked(&self) -> Option<Panicked> {
+        let mut lines = self.output.lines().rev();
+        lines.find_map(|line| {
+            let (_, place) = line.strip_prefix("thread '")?.split_once(" panicked at ")?;
+            let mut parts = place.strip_suffix(':')?.rsplitn(3, ':');
+            let column = parts.next()?.parse().ok()?;
+            let line = parts.next()?.parse().ok()?;
+            let file = parts.next()?.to_owned();
+            Some(Panicked { file, line, column })
+        })
     }
 }
 
@@ -97,6 +115,20 @@ mod tests {
     fn a_test_that_passed() {
         let printed = format!("\nrunning 1 test\ntest a::b ... hello\nok\n\n{OK}");
         assert_eq!(read(&printed), ("hello\n".to_owned(), Some(true)));
+    }
+
+    #[test]
+    fn a_panic_says_its_place() {
+        let panicked = |printed: &str| {
+            let at = Transcript::read(printed.as_bytes(), "a::b").panicked()?;
+            Some(format!("{}|{}|{}", at.file, at.line, at.column))
+        };
+        let early = "thread '<unnamed>' (7) panicked at src/a.rs:1:2:\nfirst\n";
+        let late = "thread 'a::b' (8) panicked at src/b.rs:30:4:\nassertion `left == right`\n";
+        let both = panicked(&format!("{early}{late}note: a hint\n"));
+        assert_eq!(both.as_deref(), Some("src/b.rs|30|4"));
+        assert_eq!(panicked("thread 'x' panicked at nowhere\n"), None);
+        assert_eq!(panicked("said: panicked at src/b.rs:1:2:\n"), None);
     }
 
     #[test]

@@ -98,6 +98,8 @@ fn seen_once(question: &Question, trap: &Trap, why: &str) -> answer::Failure {
         kind: trap.kind.word(),
         message: format!("{message}, at {}:{}; {why}", site.line, site.column),
         at: None,
+        near: None,
+        unchecked: None,
         waiting: Vec::new(),
         cycle: None,
         schedule: None,

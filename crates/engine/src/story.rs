@@ -164,6 +164,8 @@ impl<'m> Story<'m> {
             kind: failed.kind,
             message: failed.message.clone(),
             at: points.next(),
+            near: None,
+            unchecked: None,
             waiting: points.collect(),
             cycle: failed.cycle.clone(),
             schedule: None,

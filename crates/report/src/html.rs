@@ -15,7 +15,7 @@ use finishline_answer::answer::{About, Answer, Exploration, Failure, Suite, Watc
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
-use finishline_answer::process::Stopped;
+use finishline_answer::process::{Stopped, UNCHECKED_REMARK};
 use finishline_answer::proof::{Dataflow, Kernel, Proof, ReadSources, Remark, Source};
 use finishline_answer::task::{Stack, Task};
 use finishline_answer::verdict::Verdict;
@@ -421,6 +421,16 @@ fn failure_card(answer: &Answer, failure: &Failure) -> String {
         true => points,
         false => format!("<ul class=\"accesses\">\n{points}</ul>\n"),
     };
+    if let Some(near) = &failure.near {
+        body += &format!(
+            "<ul class=\"accesses\">\n<li>{}</li>\n</ul>\n",
+            source(near, None)
+        );
+    }
+    if let Some(command) = &failure.unchecked {
+        let details = definition("without checks", &code(command));
+        body += &format!("{}<dl>\n{details}</dl>\n", paragraph(UNCHECKED_REMARK));
+    }
     if let Some(schedule) = &failure.schedule {
         body += &paragraph(&format!("{}: {schedule}", words::SCHEDULE));
     }

@@ -118,7 +118,9 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                 "distinct_races": answer.distinct,
                 "suppressed_races": answer.suppressed_count(),
                 "racing_locations": racing_bytes(answer, process),
-                "failure": answer.failure.as_ref().map(failure),
+                "failure": answer.failure.as_ref().map(|it| {
+                    failure(it).with(object! { "unchecked": it.unchecked.as_ref() })
+                }),
                 "stopped": process.stopped.as_ref().map(|stopped| object! {
                     "what": stopped.what.word(),
                     "place": stopped.stack.place().map(place),
@@ -459,7 +461,7 @@ fn failure(failure: &Failure) -> Node {
     object! {
         "kind": failure.kind,
         "message": &failure.message,
-        "place": at.map(|at| place(&at.place)),
+        "place": at.map(|at| &at.place).or(failure.near.as_ref()).map(place),
         "task": at.map(|at| task(&at.task)),
         "promise": at.and_then(awaited_promise),
         "lock": Node::if_any(at.and_then(awaited_lock)),

@@ -26,7 +26,7 @@ use finishline_answer::exit_status::{exit_status, suite_exit_status};
 use finishline_answer::finding::{self, Finding, FoundAccess};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::Place;
-use finishline_answer::process::Stopped;
+use finishline_answer::process::{Stopped, UNCHECKED_REMARK};
 use finishline_answer::proof::{Reason, Remark, RemarkKind};
 use finishline_answer::task::{JoinConstruct, Stack};
 use finishline_answer::verdict::Verdict;
@@ -465,11 +465,16 @@ impl Log<'_> {
             location(Some(&at.place), &text, None, None)
         });
         let at = points.next().unwrap_or_else(|| {
-            let program = Some(self.answer.program.as_str());
-            location(None, "where is not known", program, None)
+            let program = Some(words::process_name(self.answer));
+            let near = failure.near.as_ref();
+            let text = near.map_or("where is not known", |near| near.text.as_str());
+            location(near, text, program, None)
         });
         let mut text = words::failure(failure);
         text.extend(deadlock::cycle(failure).map(|cycle| format!(". Cycle: {cycle}")));
+        if let Some(command) = &failure.unchecked {
+            text += &format!("; {}: {command}", UNCHECKED_REMARK);
+        }
         self.result(Rule::ProgramFailure, &text, at).with(object! {
             "relatedLocations": Node::unless_empty(points.collect()),
         })

@@ -17,7 +17,7 @@ use finishline_answer::claim::Witness;
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::Place;
-use finishline_answer::process::Process;
+use finishline_answer::process::{Process, UNCHECKED_REMARK};
 use finishline_answer::proof::{Dataflow, Kernel, Proof, ReadSources, Remark};
 use finishline_answer::task::Stack;
 use finishline_answer::verdict::Verdict;
@@ -193,13 +193,17 @@ impl Page {
         self.replay(&witness.replay);
     }
 
-    /// Adds a command, in one piece.
     fn replay(&mut self, command: &str) {
         if !command.is_empty() {
-            let command = self.clean(command);
-            let label = self.painted(LABEL, "replay");
-            self.line(&format!("  {label}: {command}"));
+            self.command("replay", command);
         }
+    }
+
+    /// Adds a command, in one piece.
+    fn command(&mut self, label: &str, command: &str) {
+        let command = self.clean(command);
+        let label = self.painted(LABEL, label);
+        self.line(&format!("  {label}: {command}"));
     }
 
     /// The two accesses: in columns, or with their stacks if they have any.
@@ -289,6 +293,14 @@ impl Page {
         });
         let rows: Vec<Row> = rows.collect();
         self.rows(&rows);
+        if let Some(near) = &failure.near {
+            let text = near.text.clone();
+            self.rows(&[row("at", "", near, text, String::new())]);
+        }
+        if let Some(command) = &failure.unchecked {
+            self.folded("  ", UNCHECKED_REMARK);
+            self.command("without checks", command);
+        }
         if let Some(schedule) = &failure.schedule {
             self.labelled("  ", words::SCHEDULE, LABEL, schedule);
         }

@@ -36,6 +36,11 @@ pub(crate) fn origin(function: &str, file: Option<&str>) -> Origin {
     }
 }
 
+/// Whether a file belongs to the standard library or to a package from elsewhere.
+pub(crate) fn is_foreign(file: &str) -> bool {
+    by_file(file).is_some()
+}
+
 fn by_file(file: &str) -> Option<Origin> {
     if is_standard(file) {
         return Some(Origin::Std);

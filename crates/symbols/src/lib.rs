@@ -6,7 +6,8 @@
 //!                            ├─ globals                            addresses as variables
 //!                            ├─ names                              all of these, kept for later
 //!                            ├─ tasks                              tasks, and why parallel
-//!                            └─ answer                             the verdict, its extent
+//!                            ├─ answer                             the verdict, its extent
+//!                            └─ failure                            the place of a failure
 //!  executable ───── locked ──── unseen                              unseen atomic operations
 //! ```
 //!
@@ -18,6 +19,7 @@
 
 mod answer;
 mod debug_information;
+mod failure;
 pub mod findings;
 mod function_names;
 mod globals;
@@ -28,6 +30,7 @@ mod sources;
 mod tasks;
 mod unseen;
 
+pub use failure::Position;
 pub use findings::{Findings, Unusable, parse, read};
 pub use names::KeptNames;
 pub use unseen::{Executables, Unseen};
@@ -63,8 +66,14 @@ pub struct Question<'a> {
     pub test: Option<&'a str>,
     /// The command that repeats the result.
     pub replay: &'a str,
+    /// The command that runs the same without checks.
+    pub unchecked: &'a str,
     /// How the process failed, in a sentence.
     pub failure: Option<&'a str>,
+    /// Where it panicked, as it said itself.
+    pub panicked: Option<&'a Position>,
+    /// The file of the program. If empty, nothing is looked up in it.
+    pub executable: &'a str,
     /// Why it was ended from outside, if it was.
     pub cut_short: Option<Limit>,
     /// The exit status that it ended with.
@@ -84,6 +93,8 @@ pub fn symbolise_and_keep(findings: &Findings, question: &Question) -> (Answer, 
     let mut teller = Teller::new(findings, question);
     let answer = describe(&mut teller);
     let names = teller.modules.names(&answer.lines, &question.unseen);
+    let failed = answer.failure.as_ref().and_then(|it| it.near.as_ref());
+    let names = names.of_failure(failed);
     (answer, names)
 }
 
@@ -91,7 +102,11 @@ pub fn symbolise_and_keep(findings: &Findings, question: &Question) -> (Answer, 
 pub fn symbolise_by(findings: &Findings, question: &Question, names: &KeptNames) -> Answer {
     let mut teller = Teller::new(findings, question);
     teller.modules = Modules::by_names(names);
-    describe(&mut teller)
+    let mut answer = describe(&mut teller);
+    if let Some(failure) = &mut answer.failure {
+        failure.near = names.failed();
+    }
+    answer
 }
 
 fn describe(teller: &mut Teller<'_>) -> Answer {
@@ -118,6 +133,10 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
     let mut answer = told(question, &facts, failure);
     answer.program = teller.program().to_owned();
     answer.arguments.clone_from(&findings.arguments);
+    if let Some(failure) = &mut answer.failure {
+        let position = failure::position(question);
+        failure.near = position.map(|at| teller.modules.place(&at));
+    }
     answer.lines = teller.lines(&pairs, stopped.as_ref());
     answer.findings = pairs;
     answer.distinct = distinct;
@@ -151,7 +170,12 @@ pub fn unheard(question: &Question) -> Answer {
         parallel: true,
         ..ProcessFacts::default()
     };
-    told(question, &facts, question.failure)
+    let mut answer = told(question, &facts, question.failure);
+    if let Some(failure) = &mut answer.failure {
+        let mut modules = Modules::new(&[], Path::new(question.directory));
+        failure.near = failure::position(question).map(|at| modules.place(&at));
+    }
+    answer
 }
 
 /// The answer that the facts establish, without any findings.
@@ -168,6 +192,8 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             kind: "process",
             message: message.to_owned(),
             at: None,
+            near: None,
+            unchecked: Some(question.unchecked.to_owned()).filter(|command| !command.is_empty()),
             waiting: Vec::new(),
             cycle: None,
             schedule: None,

@@ -8,6 +8,7 @@
 //! changed since, gives frames without names. In place of the files there may be what was looked up
 //! in them earlier ([`KeptNames`]).
 
+use crate::failure::Position;
 use crate::function_names::{demangled, origin};
 use crate::globals;
 use crate::names::KeptNames;
@@ -87,6 +88,11 @@ impl<'f> Modules<'f> {
             offset,
             defined: defined.map(|(file, line)| self.sources.place(&file, line, 0)),
         }
+    }
+
+    /// A place that was found by other means than an address.
+    pub(crate) fn place(&mut self, at: &Position) -> Place {
+        self.sources.place(&at.file, at.line, at.column)
     }
 
     /// Adds the lines around a place.

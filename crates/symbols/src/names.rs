@@ -20,6 +20,9 @@ pub struct KeptNames {
     lines: Vec<NamedLine>,
     /// None if it is unknown which code is instrumented.
     unseen: Option<Vec<NamedOperation>>,
+    /// Where the process failed. Traces of earlier versions don't have it.
+    #[serde(default)]
+    failed: Option<NamedPlace>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,10 +118,23 @@ impl KeptNames {
                 }
                 Unseen::Unknown => None,
             },
+            failed: None,
         };
         names.frames.sort_by_key(|frame| frame.address);
         names.globals.sort_by_key(|global| global.address);
         names
+    }
+
+    /// The same with the place of a failure.
+    pub(crate) fn of_failure(self, place: Option<&Place>) -> KeptNames {
+        KeptNames {
+            failed: place.map(NamedPlace::from),
+            ..self
+        }
+    }
+
+    pub(crate) fn failed(&self) -> Option<Place> {
+        self.failed.as_ref().map(NamedPlace::place)
     }
 
     pub fn text(&self) -> Result<String, serde_json::Error> {

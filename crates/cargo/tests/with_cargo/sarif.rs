@@ -47,6 +47,8 @@ const PROGRAM: &str = "
         #[test] fn races() { rayon::join(add, add); }
         #[test] fn races_and_fails() { rayon::join(add, add); panic!() }
         #[test] fn idle() {}
+        #[test] fn fails() { rayon::join(|| (), || ()); panic!() }
+        #[test] fn aborts() { rayon::join(|| (), || ()); std::process::abort() }
     }";
 
 /// Each way in which a run can end, with its exit status and the rules of its results.
@@ -82,7 +84,10 @@ fn every_log_is_valid() {
     assert!(rules(&run("clean", &[], 0)).is_empty());
     assert!(rules(&run("idle", &[], 4)).is_empty());
     assert_eq!(rules(&run("waits", &[], 4)), ["stopped"]);
-    assert_eq!(rules(&run("fails", &[], 3)), ["program-failure"]);
+    let failed = run("fails", &[], 3);
+    assert_eq!(rules(&failed), ["program-failure"]);
+    // What is known of a program alone is where it begins.
+    assert_eq!(places(&failed), ["src/main.rs:7"]);
     let suppressed = run("races", &["--suppressions", "known"], 0);
     let result = &suppressed["runs"][0]["results"][0];
     assert_eq!(result["suppressions"][0]["kind"], "external");
@@ -90,8 +95,29 @@ fn every_log_is_valid() {
 
     let tests = log(&["test", "--format=sarif"], 66);
     let invocations = tests["runs"][0]["invocations"].as_array();
-    assert_eq!(invocations.map(Vec::len), Some(4));
-    assert_eq!(rules(&tests), ["race", "program-failure"]);
+    assert_eq!(invocations.map(Vec::len), Some(6));
+    assert_eq!(
+        rules(&tests),
+        ["program-failure", "race", "program-failure"]
+    );
+    // A panic says its place, an abort does not.
+    let failures = places(&tests);
+    let lines = failures.iter().map(|place| place.as_str());
+    let expected = ["src/main.rs:29", "src/main.rs:28", "src/main.rs:26"];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+}
+
+/// The places of failures.
+fn places(log: &Value) -> Vec<String> {
+    let results = log["runs"][0]["results"].as_array().into_iter().flatten();
+    let failures = results.filter(|result| result["ruleId"] == "program-failure");
+    failures
+        .map(|failure| {
+            let at = &failure["locations"][0]["physicalLocation"];
+            let file = at["artifactLocation"]["uri"].as_str().unwrap_or_default();
+            format!("{file}:{}", at["region"]["startLine"])
+        })
+        .collect()
 }
 
 fn schemas() -> Vec<(String, Validator)> {

@@ -319,7 +319,10 @@ fn tests_that_race_fail() {
         fn add() { unsafe { TOTAL += 1 } }
         #[test] fn clean() { rayon::join(|| (), || ()); }
         #[test] fn races() { println!(\"its output\"); rayon::join(add, add); }
-        #[test] fn races_and_fails() { rayon::join(add, add); panic!() }";
+        #[test] fn races_and_fails() { rayon::join(add, add); panic!() }
+        fn checked() -> bool { std::env::var_os(\"FINISHLINE_OPTIONS\").is_some() }
+        #[test] fn wants_no_checks() { assert_eq!(rayon::join(checked, || false), (false, false)) }
+        #[test] fn wants_nothing() { panic!() }";
     let package = Package::new(&[("Cargo.toml", manifest), ("src/lib.rs", source)]);
     let called = package.finishline(&["test"]).expect(66);
     assert_eq!(
@@ -327,14 +330,22 @@ fn tests_that_race_fail() {
         [
             "clean ... ok",
             "races ... RACE",
-            "races_and_fails ... FAILED, RACE"
+            "races_and_fails ... FAILED, RACE",
+            "wants_no_checks ... FAILED",
+            "wants_nothing ... FAILED"
         ]
     );
     assert_eq!(
         summary(&called.stdout),
-        "FAILED. 1 passed; 0 failed; 2 with races; 0 ignored; 0 filtered out"
+        "FAILED. 1 passed; 2 failed; 2 with races; 0 ignored; 0 filtered out"
     );
-    assert!(called.stdout.contains("its output"), "{}", called.stdout);
+    let hint = "\ncargo test -- --include-ignored --exact wants_no_checks\n";
+    for shown in ["its output", hint] {
+        assert!(called.stdout.contains(shown), "{}", called.stdout);
+    }
+    // Nothing in it was any different.
+    let hints = called.stdout.matches("wants_nothing hint").count();
+    assert_eq!(hints, 0, "{}", called.stdout);
 }
 
 /// Such a test neither passes nor fails, because we ended the process.

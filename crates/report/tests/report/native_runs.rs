@@ -396,6 +396,8 @@ pub(crate) fn failure(message: &str) -> Failure {
         kind: "process",
         message: message.to_owned(),
         at: None,
+        near: Some(at(61, 5, "assert_eq!(sums(), 3);")),
+        unchecked: Some("cargo test -- --exact tests::sums_up".to_owned()),
         waiting: Vec::new(),
         cycle: None,
         schedule: None,

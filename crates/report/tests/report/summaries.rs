@@ -331,6 +331,8 @@ pub(crate) fn hostile() -> Answer {
         arguments: vec![evil(), String::new(), "it's".to_string()],
         findings: vec![race],
         failure: Some(Failure {
+            near: None,
+            unchecked: None,
             kind: "deadlock",
             message: evil(),
             at: Some(FailurePoint {
@@ -457,6 +459,8 @@ fn end_of(construct: &str, line: u32) -> JoinConstruct {
 
 fn failure() -> Failure {
     Failure {
+        near: None,
+        unchecked: None,
         kind: "out-of-bounds",
         message: "index 5 is out of bounds for an array of 5 elements".to_string(),
         at: Some(FailurePoint {

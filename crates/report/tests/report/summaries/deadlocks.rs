@@ -7,6 +7,8 @@ pub(crate) fn deadlock() -> Answer {
     Answer {
         verdict: Verdict::Deadlock,
         failure: Some(Failure {
+            near: None,
+            unchecked: None,
             kind: "deadlock",
             message: "no task can go on: 3 wait for promises that have no value".to_string(),
             at: Some(waits(0, 5, promise("a", 2, Some(tasks(&[2]))))),
@@ -35,6 +37,8 @@ pub(crate) fn deadlock_of_many() -> Answer {
     Answer {
         verdict: Verdict::Deadlock,
         failure: Some(Failure {
+            near: None,
+            unchecked: None,
             kind: "deadlock",
             message: "no task can go on: 99 wait for promises that have no value".to_string(),
             at: Some(waits(0, 5, promise("p", 2, some(&[1], 98)))),
