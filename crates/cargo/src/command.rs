@@ -5,6 +5,7 @@ use crate::report::Reporter;
 use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
+use crate::settings::{self, Configured};
 use crate::toolchain::{Toolchain, WhereCargoReads};
 use crate::trace_file::TraceFile;
 use crate::ward::{Ending, Ward};
@@ -41,13 +42,15 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         Some(directory) => {
             std::path::absolute(directory).map_err(|error| Problem::read(directory, error))?
         }
-        None => workspace.target_directory,
+        None => workspace.target_directory.clone(),
     };
     let ours = base.join(OUR_TARGET);
     if request.subcommand == Subcommand::Clean {
         return clean(&ours);
     }
 
+    // Report mistakes in the user's files before anything is built.
+    let configured = settings::read(&workspace, &request.cargo)?;
     let runtime = Runtime::prepare(&toolchain, request.options.quiet)?;
     let target = ours.join(&runtime.key);
     let directory = tempfile::Builder::new().prefix("finishline-").tempdir();
@@ -61,13 +64,14 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         ("CARGO_BUILD_BUILD_DIR", target.as_os_str()),
         (&runner_variable(&toolchain.host), &runner),
     ];
+    let features = features(&configured);
     let mut options = absolute(&request.options)?;
     let trace = TraceFile::prepare(&options)?;
     options.record = trace.as_ref().map(|trace| trace.unfinished().to_owned());
     let session = Session {
         directory: directory.path().to_owned(),
         subcommand: request.subcommand,
-        command: command_line(request)?,
+        command: command_line(request, &features)?,
         options,
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
@@ -78,6 +82,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         },
         users_runner: toolchain.users_runner(&given.place),
         workspace: workspace.workspace_root,
+        configured,
         users_environment: changed
             .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
             .to_vec(),
@@ -89,7 +94,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         .args(["--target", &toolchain.host])
         .arg("--target-dir")
         .arg(&target);
-    cargo.args(&given.rest).envs(changed);
+    cargo.args(&given.rest).args(&features).envs(changed);
     cargo.args(["--color", request.options.color.name()]);
     if request.options.quiet {
         cargo.arg("--quiet");
@@ -99,7 +104,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     }
     let going_on = Mutex::new(Some(session.open(&mut cargo)?));
     let is_reported = runner::outlive_interrupts()?;
-    // Report mistakes in the user's files before the build, not after it.
+    // Report mistakes in the files of suppressions before the build, not after it.
     Reporter::new(&session)?;
     let interrupted = session.directory.clone();
     let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], move || {
@@ -167,6 +172,19 @@ fn conclude(
     })
 }
 
+/// The arguments of cargo for the features in the packages' settings.
+fn features(configured: &[Configured]) -> Vec<String> {
+    let features = configured.iter().flat_map(
+        |Configured {
+             package, settings, ..
+         }| {
+            let features = settings.features.iter();
+            features.map(move |feature| format!("--features={package}/{feature}"))
+        },
+    );
+    features.collect()
+}
+
 fn clean(ours: &Path) -> Result<u8, Problem> {
     match fs::remove_dir_all(ours) {
         Ok(()) => Ok(0),
@@ -176,7 +194,7 @@ fn clean(ours: &Path) -> Result<u8, Problem> {
 }
 
 /// The user's command line, without options that only say where the report goes.
-fn command_line(request: &Request) -> Result<CommandLine, Problem> {
+fn command_line(request: &Request, features: &[String]) -> Result<CommandLine, Problem> {
     let here = env::current_dir()
         .map_err(|error| Problem::new(format!("can't find the current directory: {error}")))?;
     let text = |words: &[OsString]| {
@@ -194,6 +212,7 @@ fn command_line(request: &Request) -> Result<CommandLine, Problem> {
         .map(str::to_owned)
         .to_vec();
     unchecked.extend(text(&request.cargo));
+    unchecked.extend_from_slice(features);
     Ok(CommandLine {
         directory: here.to_string_lossy().into_owned(),
         before,

@@ -35,6 +35,7 @@ mod runner;
 mod runtime;
 mod rustdoc;
 mod session;
+mod settings;
 mod sources;
 mod standard_library;
 mod toolchain;

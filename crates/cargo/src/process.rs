@@ -6,11 +6,12 @@
 
 use crate::Problem;
 use crate::options::{First, Subcommand};
-use crate::run::{CutShort, Ended, Run};
+use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -18,6 +19,8 @@ use std::process::{Command, ExitStatus};
 /// with a longer name.
 const FINDINGS: &str = "findings.json";
 const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
+/// How many threads rayon claims to have if nobody chooses.
+const USUAL_LOGICAL_THREADS: NonZeroU32 = NonZeroU32::new(16).unwrap();
 const RECORD_VARIABLE: &str = "FINISHLINE_RECORD";
 
 /// Gives processes that this one starts the same addresses each time.
@@ -57,10 +60,13 @@ impl<'a> Checked<'a> {
             First::Left => "left",
             First::Right => "right",
         };
+        let of_package = || session.settings(&run::package())?.logical_threads;
+        let logical_threads = options.logical_threads.or_else(of_package);
+        let logical_threads = logical_threads.unwrap_or(USUAL_LOGICAL_THREADS);
         // The file comes last, because its name may contain spaces.
         let mut text = OsString::from(format!(
             "logical-threads={} first={first} max-races={} determinacy={} test-thread={} output=",
-            options.logical_threads,
+            logical_threads,
             options.max_races,
             u8::from(options.determinacy),
             u8::from(role == Role::Test),
@@ -97,6 +103,7 @@ impl<'a> Checked<'a> {
         let ended = Ended::from(status);
         Ok(Run {
             program: self.program.to_owned(),
+            package: run::package(),
             test: test.map(str::to_owned),
             ended,
             cut_short,

@@ -11,16 +11,17 @@ use crate::options::{Color, Format, Subcommand};
 use crate::run::{CutShort, Run};
 use crate::session::Session;
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
-use finishline_answer::finding::Suppressed;
+use finishline_answer::finding::{Suppressed, SuppressionEntry};
 use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::{Answer, Suite, Verdict};
 use finishline_report::{Selection, Style};
 use finishline_symbols::{Executables, Findings, Position, Question, Unseen};
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is known about a run, for the results of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,8 @@ pub(crate) enum Standing {
 /// Describes runs in the user's words.
 pub(crate) struct Reporter<'a> {
     session: &'a Session,
-    suppressions: Option<Suppressions>,
+    /// By their files.
+    suppressions: BTreeMap<PathBuf, Suppressions>,
     executables: Executables,
 }
 
@@ -49,10 +51,16 @@ pub(crate) struct Told {
 
 impl<'a> Reporter<'a> {
     pub(crate) fn new(session: &'a Session) -> Result<Reporter<'a>, Problem> {
-        let suppressions = session.options.suppressions.as_deref();
+        let configured = session.configured.iter();
+        let of_packages = configured.filter_map(|it| session.suppressions(&it.folder));
+        let files = of_packages.chain(session.options.suppressions.as_deref());
+        let mut suppressions = BTreeMap::new();
+        for file in files {
+            suppressions.insert(file.to_owned(), read_suppressions(file)?);
+        }
         Ok(Reporter {
             session,
-            suppressions: suppressions.map(read_suppressions).transpose()?,
+            suppressions,
             executables: Executables::default(),
         })
     }
@@ -105,7 +113,8 @@ impl<'a> Reporter<'a> {
             executable: &run.program.to_string_lossy(),
             unchecked: &self.session.command.unchecked(run.test.as_deref()),
             status: run.ended.status(),
-            suppressions: self.suppressions.as_ref(),
+            suppressions: (self.session.suppressions(&run.package))
+                .and_then(|file| self.suppressions.get(file)),
             cut_short: run.cut_short.map(CutShort::limit),
             unseen: Unseen::default(),
         })
@@ -198,16 +207,20 @@ impl<'a> Reporter<'a> {
             .iter()
             .filter_map(|answer| answer.suppressed.as_ref())
             .collect();
-        let Some((first, others)) = suppressed.split_first() else {
-            return;
-        };
-        let unmatched = first.unmatched.iter();
-        for entry in unmatched.filter(|it| others.iter().all(|other| other.unmatched.contains(it)))
-        {
-            let (file, line, text) = (&first.file, entry.line, entry.text.escape_debug());
-            self.note(&format!(
-                "{file}:{line}: `{text}` matches no race of this run"
-            ));
+        let files: BTreeSet<&str> = suppressed.iter().map(|it| it.file.as_str()).collect();
+        for file in files {
+            let mut of_file = suppressed.iter().filter(|it| it.file == file);
+            let first = of_file.next().map_or(&[][..], |first| &first.unmatched);
+            let others: Vec<_> = of_file.collect();
+            let is_unmatched = |entry: &&SuppressionEntry| {
+                others.iter().all(|other| other.unmatched.contains(entry))
+            };
+            for entry in first.iter().filter(is_unmatched) {
+                let (line, text) = (entry.line, entry.text.escape_debug());
+                self.note(&format!(
+                    "{file}:{line}: `{text}` matches no race of this run"
+                ));
+            }
         }
     }
 

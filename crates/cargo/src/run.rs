@@ -3,6 +3,7 @@
 use crate::options::Subcommand;
 use finishline_answer::process::Limit;
 use serde::{Deserialize, Serialize};
+use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -10,6 +11,8 @@ use std::process::ExitStatus;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) program: PathBuf,
+    /// The folder of the program's package, as cargo names it.
+    pub(crate) package: PathBuf,
     /// The test, if the process ran only one.
     pub(crate) test: Option<String>,
     pub(crate) ended: Ended,
@@ -29,6 +32,11 @@ impl Run {
     pub(crate) fn program_name(&self) -> String {
         name_of(&self.program)
     }
+}
+
+/// The folder of the package whose program cargo has this process run.
+pub(crate) fn package() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default().into()
 }
 
 /// The name of a program, without the hash that cargo adds to the names of tests.

@@ -99,6 +99,7 @@ fn run_unchecked(
     let ended = Ended::from(status);
     Ok(Run {
         program: program.to_owned(),
+        package: run::package(),
         test: None,
         ended,
         cut_short,

@@ -8,6 +8,7 @@
 use crate::Problem;
 use crate::course::{Course, Event};
 use crate::options::{Options, Subcommand};
+use crate::settings::{Configured, Settings};
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::OsString;
@@ -38,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) users_runner: Vec<OsString>,
     /// The folder of the user's workspace.
     pub(crate) workspace: PathBuf,
+    /// The packages that have settings.
+    pub(crate) configured: Vec<Configured>,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,
 }
@@ -129,6 +132,19 @@ impl Session {
         Some(text.and_then(|text| {
             serde_json::from_str(&text).map_err(|error| Problem::read(&path, error))
         }))
+    }
+
+    /// The settings of the package with this folder.
+    pub(crate) fn settings(&self, folder: &Path) -> Option<&Settings> {
+        let mut configured = self.configured.iter();
+        let found = configured.find(|configured| configured.folder == folder)?;
+        Some(&found.settings)
+    }
+
+    /// The file of suppressions for the programs of a package.
+    pub(crate) fn suppressions(&self, folder: &Path) -> Option<&Path> {
+        let of_package = || self.settings(folder)?.suppressions.as_deref();
+        self.options.suppressions.as_deref().or_else(of_package)
     }
 
     /// Starts the session. `command` and all processes that it starts belong to it. The session

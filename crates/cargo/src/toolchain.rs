@@ -37,6 +37,25 @@ pub(crate) struct Workspace {
     /// The directory that cargo would build in.
     pub(crate) target_directory: PathBuf,
     pub(crate) workspace_root: PathBuf,
+    pub(crate) packages: Vec<Package>,
+    /// The packages that a command is about if it names none.
+    #[serde(rename = "workspace_default_members")]
+    pub(crate) default_members: Vec<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    metadata: serde_json::Value,
+}
+
+impl Package {
+    /// Whether its manifest has a table for this tool.
+    pub(crate) fn has_settings(&self) -> bool {
+        self.metadata.get("finishline").is_some()
+    }
 }
 
 impl Toolchain {

@@ -31,6 +31,9 @@ const INSTRUMENTATION: [&str; 5] = [
     "-Cforce-frame-pointers=yes",
 ];
 
+/// What instrumented code can find out about itself: `cfg(finishline)`.
+const CONFIGURATION: [&str; 2] = ["--cfg=finishline", "--check-cfg=cfg(finishline)"];
+
 /// The crate whose root is replaced, and the versions whose interface the drop-in follows.
 const RAYON_CORE: &str = "rayon_core";
 const RAYON_CORE_MAJOR: &str = "1";
@@ -67,7 +70,10 @@ pub(crate) fn compile(
             command.args(call.crates_apart());
         }
         Unit::Instrumented => {
-            command.args(arguments).args(INSTRUMENTATION);
+            command
+                .args(arguments)
+                .args(INSTRUMENTATION)
+                .args(CONFIGURATION);
             command
                 .args(&session.compiler.compile_arguments)
                 .args(call.debug_information())

@@ -15,6 +15,7 @@ mod programs;
 mod recording;
 mod running;
 mod sarif;
+mod settings;
 mod testing;
 mod unseen;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     trials.extend(installed::trials());
     trials.extend(interface::trials());
     trials.extend(sarif::trials());
+    trials.extend(settings::trials());
     trials.extend(unseen::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
