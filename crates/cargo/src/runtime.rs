@@ -112,7 +112,7 @@ fn wait_for_lock(path: &Path, quiet: bool) -> Result<File, Problem> {
 fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Result<(), Problem> {
     if !quiet {
         eprintln!(
-            "    Building the Finishline runtime for rustc {}, once",
+            "    Building the Finishline runtime for rustc {}, once: this takes up to a minute",
             toolchain.release
         );
     }
