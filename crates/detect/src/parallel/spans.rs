@@ -11,13 +11,15 @@
 //! is the work of somebody who loads what the replacement has left. So the second access finds what
 //! stays, and if it has to change that, the same rule holds for that change.
 //!
-//! **Who changes nothing need not ask.** It may have decided on a value that a store then undoes,
-//! because somebody else, B, had put it there. Then the access of B is not over, nor is that of the
-//! owner of the span: all three happen at the same time, and no two of them are ordered. If one of
-//! them writes, it races with the other two, and B finds a race when it accesses the cell again. If
-//! all three read, B adds itself to the readers again, and stands for whom it stood for before.
-//! This is why there are no spans in programs whose locks or isolated blocks keep such accesses
-//! from being races.
+//! **Who changes nothing need not ask.** C may have decided on a value that a store then undoes,
+//! because B had put it there. Then the access of B is not over, nor is that of the owner of the
+//! span: all three happen at the same time, and no two of them are ordered. If one of them writes,
+//! it races with the other two, and B finds a race when it accesses the cell again. If all three
+//! read, whoever comes later and is parallel to C is parallel to what C has found: to B or to a
+//! reader before B. The owner's value stands for the readers before, and B adds itself to it. That
+//! one value can stand for several is what [`SharedOrder::both`](super::SharedOrder::both)
+//! promises. Locks and isolated blocks keep such accesses from being races, so there are no spans
+//! in programs with these.
 //!
 //! **No deadlock.** Whoever has a span open waits for nobody. Two spans never overlap: who finds
 //! that his would closes it, having changed nothing, and replaces cells one at a time.
