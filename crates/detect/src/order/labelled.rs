@@ -47,6 +47,8 @@
 //! more, unless one escapes from it.
 
 mod releases;
+#[cfg(test)]
+mod tests;
 
 use super::joins::{Below, Chain, Extent, Joins, Learnt, NOTHING, Set, SetNumber};
 use super::mind::{Lesson, Mind, Piece};
@@ -254,7 +256,7 @@ impl Labelled {
         let (child, rest) = (self.new_step()?, self.new_step()?);
         let mut begun = LiveTask::begins(child, finish);
         let escapes = creator.innermost.unwrap_or(creator.finish) != finish;
-        self.lists.insert(List::First, at, rest, Side::Near);
+        self.lists.insert(List::First, at, rest, Side::Middle);
         if escapes {
             let last = self.lists.ahead(List::Second, around.end);
             self.lists.insert(List::Second, last, child, Side::Far);
@@ -270,7 +272,7 @@ impl Labelled {
         } else {
             begun.before = self.lists.behind(List::Second, at);
             self.lists.insert(List::First, at, child, Side::Near);
-            self.lists.insert(List::Second, at, child, Side::Far);
+            self.lists.insert(List::Second, at, child, Side::Middle);
             self.lists.insert(List::Second, at, rest, Side::Near);
             begun.mind = creator.mind.of_child();
             begun.parent = Some(parent);
@@ -358,7 +360,7 @@ impl Labelled {
     }
 
     fn open(&mut self, task: TaskId, owner: &LiveTask, finish: FinishId) -> Result<(), Failure> {
-        let end = self.step_after(owner.step, Side::Far)?;
+        let end = self.step_after(owner.step, side_of_end(finish))?;
         make_room_in(&mut self.finishes, "open finishes")?;
         self.finishes.insert(
             finish,
@@ -401,7 +403,7 @@ impl Labelled {
             }
         }
         while let Some(id) = inside.pop() {
-            let end = self.step_after(owner.step, Side::Far)?;
+            let end = self.step_after(owner.step, side_of_end(id))?;
             if let Some(finish) = self.finishes.get_mut(&id) {
                 (finish.begin, finish.end) = (owner.step, end);
             }
@@ -638,6 +640,14 @@ impl Labelled {
             false => self.memo.parallel[place] = earlier,
         }
         !precedes
+    }
+}
+
+/// Where the step behind a finish is put: the program's own has everything inside.
+fn side_of_end(finish: FinishId) -> Side {
+    match finish {
+        FinishId::ROOT => Side::Far,
+        _ => Side::Bounded,
     }
 }
 
