@@ -275,6 +275,12 @@ impl Answer {
         self.suppressed.as_ref().map_or(0, |some| some.count)
     }
 
+    /// How many of the distinct pairs are known, by the user's baseline.
+    pub fn known_count(&self) -> u64 {
+        let known = self.process().and_then(|process| process.known.as_ref());
+        known.map_or(0, |known| known.findings.len() as u64)
+    }
+
     /// Pairs were found, and the user wants to hear of none.
     pub fn all_suppressed(&self) -> bool {
         let suppressed = self.suppressed_count();

@@ -2,7 +2,7 @@
 //!
 //! | status | for |
 //! |---|---|
-//! | 66 | a race that is not suppressed, apparent ones included, also if the program failed afterwards; a deadlock; final states that differ, if that was asked |
+//! | 66 | a race that is neither suppressed nor known, apparent ones included, also if the program failed afterwards; a deadlock; final states that differ, if that was asked |
 //! | 3 | a program that failed |
 //! | 4 | `unknown` |
 //! | otherwise | 0, or the status that a process ended with |
@@ -33,7 +33,8 @@ pub fn trouble(answer: &Answer) -> Option<u8> {
     let found = match &answer.about {
         About::Check(_) => (racy || answer.distinct > 0) && !answer.all_suppressed(),
         About::Process(_) => {
-            answer.distinct > answer.suppressed_count() || !answer.findings.is_empty()
+            let accepted = answer.suppressed_count() + answer.known_count();
+            answer.distinct > accepted || !answer.findings.is_empty()
         }
         // A finding that no run confirms does not count.
         About::Proof(_) => racy,

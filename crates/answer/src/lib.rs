@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod baseline;
 pub mod claim;
 pub mod exit_status;
 pub mod explain;

@@ -2,6 +2,7 @@
 //!
 //! Everything that debug information may lack is an `Option`.
 
+use crate::finding::Finding;
 use crate::place::Place;
 use crate::task::{Stack, Task};
 use crate::verdict::Extent;
@@ -24,6 +25,8 @@ pub struct Process {
     /// came to them.
     pub unseen: Vec<UnseenAtomic>,
     pub stopped: Option<Stopped>,
+    /// The races that the user's baseline lists. None without a baseline.
+    pub known: Option<Known>,
     /// The exit status that the process ended with.
     pub status: u8,
     /// What parallel iterators were divided for.
@@ -34,6 +37,15 @@ pub struct Process {
 /// What to think of before a program is blamed for its failure.
 pub const UNCHECKED_REMARK: &str = "it failed while it was checked, with all tasks on one thread, \
      one after the other; this command runs it without checks";
+
+/// Findings that are not new. They are findings all the same: the verdict does not know of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// The baseline, as the user gave it.
+    pub file: String,
+    /// In the order found; at most `--max-races`.
+    pub findings: Vec<Finding>,
+}
 
 /// What kept a verdict from being stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

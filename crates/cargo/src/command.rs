@@ -227,6 +227,8 @@ fn absolute(options: &Options) -> Result<Options, Problem> {
     let paths = [
         &mut options.output,
         &mut options.suppressions,
+        &mut options.baseline,
+        &mut options.write_baseline,
         &mut options.record,
     ];
     for path in paths.into_iter().flatten() {

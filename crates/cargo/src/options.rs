@@ -53,6 +53,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
 
+    /// Fail only for races that are not in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Write the races of this run to this file, for `--baseline`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+
     /// The most distinct races to report of each process
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) max_races: usize,

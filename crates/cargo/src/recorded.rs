@@ -202,6 +202,7 @@ pub fn analyze<R: Read + Seek>(
         cut_short: None,
         status: kept.status,
         suppressions: asked.suppressions,
+        baseline: None,
         unseen: kept.names.unseen(),
     };
     Ok(finishline_symbols::symbolise_by(

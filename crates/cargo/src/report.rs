@@ -7,9 +7,10 @@
 
 use crate::Problem;
 use crate::course::Course;
-use crate::options::{Color, Format, Subcommand};
+use crate::options::{Color, Format, Options, Subcommand};
 use crate::run::{CutShort, Run};
 use crate::session::Session;
+use finishline_answer::baseline::{Baseline, KnownRace};
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
 use finishline_answer::finding::{Suppressed, SuppressionEntry};
 use finishline_answer::process::Limit;
@@ -39,6 +40,7 @@ pub(crate) struct Reporter<'a> {
     session: &'a Session,
     /// By their files.
     suppressions: BTreeMap<PathBuf, Suppressions>,
+    baseline: Option<Baseline>,
     executables: Executables,
 }
 
@@ -61,6 +63,7 @@ impl<'a> Reporter<'a> {
         Ok(Reporter {
             session,
             suppressions,
+            baseline: read_baseline(&session.options)?,
             executables: Executables::default(),
         })
     }
@@ -115,6 +118,7 @@ impl<'a> Reporter<'a> {
             status: run.ended.status(),
             suppressions: (self.session.suppressions(&run.package))
                 .and_then(|file| self.suppressions.get(file)),
+            baseline: self.baseline.as_ref(),
             cut_short: run.cut_short.map(CutShort::limit),
             unseen: Unseen::default(),
         })
@@ -197,6 +201,10 @@ impl<'a> Reporter<'a> {
         }
         self.write(&suite)?;
         self.note_unmatched(&suite);
+        self.note_gone(&suite);
+        if let Some(path) = &self.session.options.write_baseline {
+            self.write_baseline(path, &suite)?;
+        }
         Ok(suite_exit_status(&suite))
     }
 
@@ -222,6 +230,41 @@ impl<'a> Reporter<'a> {
                 ));
             }
         }
+    }
+
+    /// Notes known races that were not found. They may be repaired.
+    fn note_gone(&self, suite: &Suite) {
+        let Some(baseline) = &self.baseline else {
+            return;
+        };
+        let found = found(suite);
+        let gone = baseline.races.iter().filter(|race| !found.contains(race));
+        let gone = gone.count();
+        if gone > 0 && !suite.interrupted {
+            let (file, all) = (&baseline.file, baseline.races.len());
+            self.note(&format!(
+                "{file}: {gone} of {all} known races were not found in this run"
+            ));
+        }
+    }
+
+    fn write_baseline(&self, path: &Path, suite: &Suite) -> Result<(), Problem> {
+        if suite.interrupted {
+            self.note("not all tests were run, so the baseline is not written");
+            return Ok(());
+        }
+        let unlisted = suite.answers.iter().any(|answer| {
+            let listed = answer.findings.len() as u64 + answer.suppressed_count();
+            answer.distinct > listed + answer.known_count()
+        });
+        if unlisted {
+            self.note("the baseline has only the races that `--max-races` lists");
+        }
+        let baseline = Baseline {
+            file: String::new(),
+            races: found(suite),
+        };
+        fs::write(path, baseline.text()).map_err(|error| Problem::write(path, error))
     }
 
     fn write(&self, suite: &Suite) -> Result<(), Problem> {
@@ -320,6 +363,37 @@ fn run_name(program: &str, run: &Run) -> String {
         Some(test) => format!("`{test}` of {program}"),
         None => program.to_owned(),
     }
+}
+
+/// The races of all processes that are not suppressed.
+fn found(suite: &Suite) -> BTreeSet<KnownRace> {
+    let findings = suite.answers.iter().flat_map(|answer| {
+        let known = answer.process().and_then(|process| process.known.as_ref());
+        let known = known.into_iter().flat_map(|known| &known.findings);
+        answer.findings.iter().chain(known)
+    });
+    findings.map(KnownRace::of).collect()
+}
+
+fn read_baseline(options: &Options) -> Result<Option<Baseline>, Problem> {
+    let Some(path) = &options.baseline else {
+        return Ok(None);
+    };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        // The first run makes it.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && options.write_baseline.as_ref() == Some(path) =>
+        {
+            String::new()
+        }
+        Err(error) => return Err(Problem::read(path, error)),
+    };
+    let baseline = Baseline::parse(&path.to_string_lossy(), &text);
+    baseline
+        .map(Some)
+        .map_err(|mistake| Problem::new(mistake.to_string()))
 }
 
 fn read_suppressions(path: &Path) -> Result<Suppressions, Problem> {

@@ -132,6 +132,9 @@ fn header(answer: &Answer) -> String {
     if let Some(suppressed) = words::suppressed(answer) {
         details += &definition("suppressed", &escape(&suppressed));
     }
+    if let Some(known) = words::known(answer) {
+        details += &definition("known", &escape(&known));
+    }
     if let Some(detector) = answer.detector() {
         details += &definition("detector", &escape(detector.name()));
     }

@@ -117,6 +117,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                 "races": findings,
                 "distinct_races": answer.distinct,
                 "suppressed_races": answer.suppressed_count(),
+                "known_races": answer.known_count(),
                 "racing_locations": racing_bytes(answer, process),
                 "failure": answer.failure.as_ref().map(|it| {
                     failure(it).with(object! { "unchecked": it.unchecked.as_ref() })

@@ -14,7 +14,7 @@
 //!
 //! [SARIF 3.11.5]: braces in a message are doubled. [SARIF 3.11.6]: brackets in a link's text have
 //! a backslash before them. [SARIF 3.27.23]: either every result says whether it is suppressed, or
-//! none does. Missing values are left out.
+//! none does. So it is with the state of a result against a baseline. Missing values are left out.
 
 use crate::Selection;
 use crate::json::range;
@@ -227,22 +227,37 @@ fn log(answers: &[Answer], rules: &[Rule], selection: Selection, properties: Nod
     let in_process = rules.contains(&Rule::Stopped);
     let rules = Node::list(rules, |rule| descriptor(*rule, in_process));
     let suppressing = answers.iter().any(|answer| answer.suppressed.is_some());
+    let known = |answer: &Answer| answer.process().and_then(|process| process.known.clone());
+    let comparing = answers.iter().any(|answer| known(answer).is_some());
+    // Either all results have such a property or none.
+    let state = |of_result: &'static str| match comparing {
+        true => object! { "baselineState": of_result },
+        false => object! {},
+    };
     let mut results = Vec::new();
     for (index, answer) in answers.iter().enumerate() {
         let log = Log { answer, index };
         results.extend(log.results(selection).into_iter().map(|result| {
-            result.with(match suppressing {
-                true => object! { "suppressions": Node::List(Vec::new()) },
-                false => object! {},
-            })
+            result
+                .with(match suppressing {
+                    true => object! { "suppressions": Node::List(Vec::new()) },
+                    false => object! {},
+                })
+                .with(state("new"))
         }));
+        for finding in known(answer).iter().flat_map(|known| &known.findings) {
+            let suppressions = suppressing.then(|| Node::List(Vec::new()));
+            let result = log.pair(finding).with(state("unchanged"));
+            results.push(result.with(object! { "suppressions": Node::if_any(suppressions) }));
+        }
     }
     for (index, answer) in answers.iter().enumerate() {
         let log = Log { answer, index };
         for finding in answer.suppressed.iter().flat_map(|some| &some.findings) {
             // Suppressed by a file, not by a remark in the source.
             let external = Node::List(vec![object! { "kind": "external" }]);
-            results.push(log.pair(finding).with(object! { "suppressions": external }));
+            let result = log.pair(finding).with(state("unchanged"));
+            results.push(result.with(object! { "suppressions": external }));
         }
     }
     object! {

@@ -444,6 +444,9 @@ impl Page {
         if let Some(suppressed) = words::suppressed(answer) {
             self.labelled("", "suppressed", BOLD, &suppressed);
         }
+        if let Some(known) = words::known(answer) {
+            self.labelled("", "known", BOLD, &known);
+        }
         self.labelled("", "guarantee", BOLD, &words::guarantee_by(answer));
         if let Some(stronger) = words::stronger(answer) {
             self.labelled("", "stronger", BOLD, &stronger);

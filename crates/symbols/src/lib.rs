@@ -36,13 +36,14 @@ pub use names::KeptNames;
 pub use unseen::{Executables, Unseen};
 
 use finishline_answer::answer::{About, Answer, Failure};
+use finishline_answer::baseline::Baseline;
 use finishline_answer::finding::{
     Finding, FoundAccess, HeldLock, MachineAccess, Names, OrderedBy, Rule, Seen, Suppressed,
     Synchroniser,
 };
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::SourceLines;
-use finishline_answer::process::{Limit, Process, ProcessStatistics, Stopped};
+use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Stopped};
 use finishline_answer::rules::{self, ProcessFacts};
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_answer::task::{Frame, Origin, Stack};
@@ -79,6 +80,8 @@ pub struct Question<'a> {
     /// The exit status that it ended with.
     pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
+    /// The races that are known.
+    pub baseline: Option<&'a Baseline>,
     /// The operations that the instrumentation left out of the program.
     pub unseen: Unseen,
 }
@@ -124,6 +127,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
     facts.stopped = facts.stopped.or(question.cut_short);
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (pairs, suppressed) = sorted(pairs, question.suppressions);
+    let (pairs, known) = with_known(pairs, question.baseline);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
         what: stop.what,
         stack: teller.stack(stop.stack),
@@ -148,6 +152,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
             Unseen::Unknown => Vec::new(),
         };
         process.stopped = stopped;
+        process.known = known;
         process.logical_threads = findings.logical_threads;
         process.statistics = ProcessStatistics {
             tasks: statistics.tasks,
@@ -207,6 +212,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             because: established.because,
             unseen: Vec::new(),
             stopped: None,
+            known: None,
             status: question.status,
             logical_threads: 0,
             statistics: ProcessStatistics::default(),
@@ -235,6 +241,23 @@ fn sorted(
         unmatched: matcher.unmatched(),
     };
     (reported, Some(suppressed))
+}
+
+/// Takes out the pairs that are known.
+fn with_known(
+    findings: Vec<Finding>,
+    baseline: Option<&Baseline>,
+) -> (Vec<Finding>, Option<Known>) {
+    let Some(baseline) = baseline else {
+        return (findings, None);
+    };
+    let (known, new) = findings.into_iter().partition(|it| baseline.knows(it));
+    let file = baseline.file.clone();
+    let known = Known {
+        file,
+        findings: known,
+    };
+    (new, Some(known))
 }
 
 /// The names of an access that an entry can match: the frame that is shown and those further in,

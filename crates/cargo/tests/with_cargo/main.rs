@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod building;
 mod ending;
 mod installed;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     trials.extend(recording::trials());
     trials.extend(testing::trials());
     trials.extend(ending::trials());
+    trials.extend(baseline::trials());
     trials.extend(programs::trials());
     trials.extend(installed::trials());
     trials.extend(interface::trials());

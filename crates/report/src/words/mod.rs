@@ -55,9 +55,9 @@ pub(crate) fn names(names: &Names, longest: usize) -> String {
     text
 }
 
-/// `and 3 more distinct pairs`, for pairs that are neither shown nor suppressed.
+/// `and 3 more distinct pairs`, for pairs that are neither shown nor suppressed nor known.
 pub(crate) fn more(answer: &Answer, shown: usize) -> Option<String> {
-    let told = answer.suppressed_count() + shown as u64;
+    let told = answer.suppressed_count() + answer.known_count() + shown as u64;
     let more = answer.distinct.saturating_sub(told);
     let pairs = || count(more, "more distinct pair", "more distinct pairs");
     (more > 0).then(|| format!("and {}", pairs()))
@@ -80,6 +80,14 @@ pub(crate) fn suppressed(answer: &Answer) -> Option<String> {
         (false, 1) => format!("1 more distinct race is suppressed by {file}"),
         (false, _) => format!("{number} more distinct races are suppressed by {file}"),
     })
+}
+
+/// The number of pairs that are known. None without a baseline, and if there were none.
+pub(crate) fn known(answer: &Answer) -> Option<String> {
+    let file = &answer.process()?.known.as_ref()?.file;
+    let number = answer.known_count();
+    let pairs = || count(number, "pair is", "pairs are");
+    (number > 0).then(|| format!("{} known, by {file}", pairs()))
 }
 
 /// `proved`, or `proved for n from -4 to 4`.

@@ -220,6 +220,30 @@ fn a_suite_ends_as_its_worst_process() {
     }
 }
 
+/// A result is new, or unchanged against the baseline, or there is no baseline.
+#[test]
+fn sarif_tells_known_races_from_new_ones() {
+    let states = |answers: Vec<Answer>| {
+        let suite = Suite {
+            answers,
+            ..Suite::default()
+        };
+        let log = value(&render_suite(&suite, Format::Sarif, Style::default()));
+        let results = list(&log["runs"][0]["results"]);
+        let states = results.iter().map(|result| result["baselineState"].clone());
+        states.collect::<Vec<_>>()
+    };
+    let known = native_runs::known();
+    assert_eq!(report(&known, Format::Json)["known_races"], 1);
+    assert_eq!(
+        states(vec![known.clone(), native_runs::racy()]),
+        ["unchanged", "new"]
+    );
+    assert_eq!(states(vec![native_runs::racy()]), [Value::Null]);
+    let both = vec![known, native_runs::suppressed()];
+    assert_eq!(states(both), ["unchanged", "unchanged"]);
+}
+
 /// Of what was interrupted nothing is certified, whatever its tests did.
 #[test]
 fn an_interrupted_suite_establishes_nothing() {

@@ -8,7 +8,7 @@ use finishline_answer::finding::{
 };
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
-use finishline_answer::process::{Limit, Process, ProcessStatistics, Stopped, UnseenAtomic};
+use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Stopped, UnseenAtomic};
 use finishline_answer::task::{
     Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Stack, Step, Task, WhyParallel,
 };
@@ -33,6 +33,7 @@ pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
         ("native-stopped", stopped(), 4),
         ("native-failed", failed(), 3),
         ("native-suppressed", suppressed(), 0),
+        ("native-known", known(), 0),
         ("native-nameless", nameless(), 66),
         ("native-hostile", hostile(), 66),
     ]
@@ -56,6 +57,7 @@ pub(crate) fn certified() -> Answer {
             because: None,
             unseen: vec![],
             stopped: None,
+            known: None,
             status: 0,
             logical_threads: 16,
             statistics: ProcessStatistics {
@@ -413,6 +415,16 @@ pub(crate) fn failed() -> Answer {
         process.test = Some("tests::sums_up".to_owned());
         process.replay = "cargo finishline test -- --exact tests::sums_up".to_owned();
     })
+}
+
+pub(crate) fn known() -> Answer {
+    let mut run = racy();
+    let findings = std::mem::take(&mut run.findings);
+    process(&mut run).known = Some(Known {
+        file: "races.known".to_owned(),
+        findings,
+    });
+    run
 }
 
 pub(crate) fn suppressed() -> Answer {
