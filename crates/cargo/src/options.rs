@@ -127,15 +127,19 @@ pub(crate) enum Format {
     Json,
     Sarif,
     Html,
+    /// For build servers that show tests
+    Junit,
 }
 
 impl Format {
-    pub(crate) const fn of_report(self) -> finishline_report::Format {
+    /// The same of a report. None for JUnit, which is only about all processes of a command.
+    pub(crate) const fn of_report(self) -> Option<finishline_report::Format> {
         match self {
-            Format::Text => finishline_report::Format::Text,
-            Format::Json => finishline_report::Format::Json,
-            Format::Sarif => finishline_report::Format::Sarif,
-            Format::Html => finishline_report::Format::Html,
+            Format::Text => Some(finishline_report::Format::Text),
+            Format::Json => Some(finishline_report::Format::Json),
+            Format::Sarif => Some(finishline_report::Format::Sarif),
+            Format::Html => Some(finishline_report::Format::Html),
+            Format::Junit => None,
         }
     }
 }

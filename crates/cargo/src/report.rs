@@ -294,7 +294,9 @@ impl<'a> Reporter<'a> {
 
     fn document(&self, suite: &Suite, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let options = &self.session.options;
-        let format = options.format.of_report();
+        let Some(format) = options.format.of_report() else {
+            return finishline_report::write_junit(suite, out);
+        };
         let alone = self.session.subcommand == Subcommand::Run && suite.notes.is_empty();
         match suite.answers.as_slice() {
             [run] if alone => {

@@ -11,7 +11,7 @@ use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
 use crate::words::task::{self as task_words, Shown};
 use crate::words::{self, deadlock, position, proof as proof_words};
 use crate::{Selection, is_noteworthy, orders, tree};
-use finishline_answer::answer::{About, Answer, Exploration, Failure, Suite, Watch};
+use finishline_answer::answer::{About, Answer, Exploration, Failure, NotRun, Suite, Watch};
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
@@ -65,9 +65,10 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
         command = escape(&command),
     );
     body += &processes_card(suite);
-    for answer in suite.answers.iter().filter(|answer| is_noteworthy(answer)) {
+    let answers = suite.answers.iter().enumerate();
+    for (number, answer) in answers.filter(|(_, answer)| is_noteworthy(answer)) {
         body += &format!(
-            "<h2 class=\"name\">{}</h2>\n",
+            "<h2 class=\"name\" id=\"process-{number}\">{}</h2>\n",
             escape(words::process_name(answer))
         );
         body += &answer_body(answer, Selection::default());
@@ -480,19 +481,41 @@ fn watch_card(answer: &Answer, watch: &Watch) -> String {
     card("", "watch", &heading, &body)
 }
 
+/// All processes, with links to those that are told below, and the tests that were not run.
 fn processes_card(suite: &Suite) -> String {
-    let row = |answer: &Answer| {
+    let row = |(number, answer): (usize, &Answer)| {
+        let name = escape(words::process_name(answer));
+        let limit = answer.because().map_or("", |limit| limit.because());
         format!(
-            "<tr class=\"{tone}\"><td><span class=\"tag\">{verdict}</span></td><td>{name}</td></tr>\n",
+            "<tr class=\"{tone}\"><td><span class=\"tag\">{verdict}</span></td><td>{name}</td>\
+             <td>{program}</td><td class=\"number\">{tasks}</td><td>{limit}</td></tr>\n",
             tone = tone(answer.verdict),
             verdict = escape(answer.verdict.word()),
-            name = escape(words::process_name(answer)),
+            name = match is_noteworthy(answer) {
+                true => format!("<a href=\"#process-{number}\">{name}</a>"),
+                false => name,
+            },
+            program = escape(&answer.program),
+            tasks = answer
+                .process()
+                .map_or(0, |process| process.statistics.tasks),
+            limit = escape(limit),
         )
     };
+    let left = |left: &NotRun| {
+        format!(
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td></td><td></td></tr>\n",
+            left.why.word(),
+            escape(left.test.as_deref().unwrap_or("all tests")),
+            escape(&left.program),
+        )
+    };
+    let rows: String = suite.answers.iter().enumerate().map(row).collect();
     format!(
         "<section class=\"card\">\n<h2>Processes</h2>\n<table>\n\
-         <tr><th>verdict</th><th>process</th></tr>\n{}</table>\n</section>\n",
-        suite.answers.iter().map(row).collect::<String>(),
+         <tr><th>verdict</th><th>process</th><th>program</th><th>tasks</th><th>because</th></tr>\n\
+         {rows}{}</table>\n</section>\n",
+        suite.not_run.iter().map(left).collect::<String>(),
     )
 }
 

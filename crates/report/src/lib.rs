@@ -1,4 +1,4 @@
-//! An answer as text, JSON, SARIF 2.1.0 or HTML.
+//! An answer as text, JSON, SARIF 2.1.0 or HTML, and the processes of a command as JUnit XML.
 //!
 //! Only this crate knows formats. Each format has one writer for all kinds of answers, and
 //! [`words`] has the phrases that they share. A report adds nothing to the answer and leaves out
@@ -16,6 +16,7 @@ pub mod bench;
 pub mod explain;
 mod html;
 mod json;
+mod junit;
 mod node;
 mod orders;
 mod page;
@@ -126,6 +127,11 @@ pub fn write_suite(
         Format::Sarif => sarif::write_suite(suite, out),
         Format::Html => html::write_suite(suite, out),
     }
+}
+
+/// Writes the processes of a command as JUnit XML, for build servers that show tests.
+pub fn write_junit(suite: &Suite, out: &mut dyn io::Write) -> io::Result<()> {
+    junit::write_suite(suite, out)
 }
 
 /// Writes the summary below the reports of a command's processes: the number of processes with each

@@ -343,6 +343,26 @@ fn tests_that_race_fail() {
     for shown in ["its output", hint] {
         assert!(called.stdout.contains(shown), "{}", called.stdout);
     }
+    let page = package
+        .finishline(&["test", "--format=html"])
+        .expect(66)
+        .stdout;
+    for shown in [
+        "<a href=\"#process-1\">races</a>",
+        "id=\"process-1\">races<",
+    ] {
+        assert!(page.contains(shown), "{shown} in {page}");
+    }
+    let junit = package
+        .finishline(&["test", "--format=junit"])
+        .expect(66)
+        .stdout;
+    for shown in [
+        "tests=\"5\" failures=\"4\" errors=\"0\" skipped=\"0\">\n",
+        "<testcase classname=\"races_in_tests\" name=\"races\">\n",
+    ] {
+        assert!(junit.contains(shown), "{shown} in {junit}");
+    }
     // Nothing in it was any different.
     let hints = called.stdout.matches("wants_nothing hint").count();
     assert_eq!(hints, 0, "{}", called.stdout);

@@ -29,7 +29,8 @@ pub(crate) fn assert_well_formed(name: &str, page: &str) {
 }
 
 pub(crate) fn assert_self_contained(name: &str, page: &str) {
-    let page = page.to_lowercase();
+    // A link to another part of the page loads nothing.
+    let page = page.to_lowercase().replace(" href=\"#", " ");
     for forbidden in [
         "<script", "<link", "<img", "<iframe", " src=", " href=", "url(", "@import",
     ] {

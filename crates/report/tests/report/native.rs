@@ -12,7 +12,7 @@ use finishline_answer::task::JoinConstruct;
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_answer::{Answer, Suite};
 use finishline_model::kinds::{ConflictClass, NativeTaskKind, WaitKind};
-use finishline_report::{Format, Selection, Style, write, write_suite, write_summary};
+use finishline_report::{Format, Selection, Style, write, write_junit, write_suite, write_summary};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -218,6 +218,78 @@ fn a_suite_ends_as_its_worst_process() {
         };
         assert_eq!(suite_exit_status(&suite), expected, "{suite:#?}");
     }
+}
+
+/// The cases of a document, each with its element for what is wrong.
+fn cases(junit: &str) -> Vec<(String, String)> {
+    let cases = junit.split("<testcase ").skip(1);
+    let cases = cases.map(|case| {
+        let name = case
+            .split("name=\"")
+            .nth(2)
+            .and_then(|rest| rest.split('"').next());
+        let (_, wrong) = case.split_once("</properties>\n").unwrap_or(("", case));
+        let wrong = wrong.trim_start().trim_start_matches(['<', '/']);
+        let wrong = wrong.split([' ', '>']).next().unwrap_or_default();
+        (name.unwrap_or_default().to_owned(), wrong.to_owned())
+    });
+    cases.collect()
+}
+
+#[test]
+fn junit_has_a_case_for_each_test() {
+    let junit = |suite: &Suite| {
+        let mut out = Vec::new();
+        write_junit(suite, &mut out).expect("a Vec takes everything");
+        String::from_utf8(out).expect("reports are UTF-8")
+    };
+    let suite = native_runs::suite();
+    let document = junit(&suite);
+    let all = "<testsuites name=\"cargo finishline test\" tests=\"7\" failures=\"2\" errors=\"1\" \
+               skipped=\"1\">\n<testsuite ";
+    assert!(document.contains(all), "{document}");
+    let cases = cases(&document);
+    let cases: Vec<(&str, &str)> = cases
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    let expected = [
+        ("tests::clean", "testcase"),
+        ("tests::idle", "testcase"),
+        ("tests::bumps", "failure"),
+        ("tests::waits", "error"),
+        ("tests::sums_up", "failure"),
+        ("tests::accepted", "testcase"),
+    ];
+    assert_eq!(cases[..6], expected);
+    let skipped = "name=\"tests::slow\">\n<skipped message=\"ignored\"/>\n";
+    assert!(document.contains(skipped), "{document}");
+    for shown in [
+        "<failure type=\"race\" message=\"read and write of bytes 8..16 of hist::TABLE are not ordered\">race: read",
+        "<property name=\"verdict\" value=\"certified\"/>",
+        "<property name=\"note\" value=\"3 doc tests were not run\"/>",
+    ] {
+        assert!(document.contains(shown), "{shown} in {document}");
+    }
+    // Hostile names, and characters that XML does not have.
+    let mut hostile = native_runs::hostile();
+    native_runs::process(&mut hostile).test = Some("a\"<&>\u{1b}\u{ffff}".to_owned());
+    let document = junit(&Suite {
+        answers: vec![hostile],
+        ..Suite::default()
+    });
+    assert!(
+        document.contains("&quot;&lt;&amp;&gt;\\u{1b}\\u{ffff}\""),
+        "{document}"
+    );
+    let strange = document.chars().find(|c| c.is_control() && *c != '\n');
+    assert_eq!(strange, None);
+    // Without any test it is still a document.
+    let empty = junit(&Suite::default());
+    assert!(
+        empty.contains("tests=\"0\"") && empty.ends_with("</testsuites>\n"),
+        "{empty}"
+    );
 }
 
 /// A result is new, or unchanged against the baseline, or there is no baseline.
@@ -547,14 +619,13 @@ fn a_page_of_many_processes_tells_all_verdicts_and_shows_what_is_noteworthy() {
         "<header class=\"bad\">\n<h1>6 processes: 1 certified, 2 race,",
         "<dt>note</dt><dd>3 doc tests were not run</dd>",
         "<td><span class=\"tag\">certified</span></td><td>tests::clean</td>",
-        "<h2 class=\"name\">tests::bumps</h2>",
-        "<h2 class=\"name\">tests::waits</h2>",
-        "<h2 class=\"name\">tests::sums_up</h2>",
+        "<td>ignored</td><td>tests::slow</td><td>hist</td>",
+        "<a href=\"#process-2\">tests::bumps</a>",
+        "<h2 class=\"name\" id=\"process-2\">tests::bumps</h2>",
+        "<h2 class=\"name\" id=\"process-3\">tests::waits</h2>",
+        "<h2 class=\"name\" id=\"process-4\">tests::sums_up</h2>",
     ] {
         assert!(page.contains(expected), "{expected}\n{page}");
     }
-    assert!(
-        !page.contains("<h2 class=\"name\">tests::clean</h2>"),
-        "{page}"
-    );
+    assert!(!page.contains("id=\"process-0\""), "{page}");
 }
