@@ -16,10 +16,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Our folder in cargo's target directory.
 const OUR_TARGET: &str = "finishline";
@@ -102,22 +103,25 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     if !request.program.is_empty() {
         cargo.arg("--").args(&request.program);
     }
-    let going_on = Mutex::new(Some(session.open(&mut cargo)?));
+    let going_on = Arc::new(Mutex::new(Some(session.open(&mut cargo)?)));
     let is_reported = runner::outlive_interrupts()?;
     // Report mistakes in the files of suppressions before the build, not after it.
     Reporter::new(&session)?;
-    let interrupted = session.directory.clone();
-    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], move || {
-        Session::interrupt(&interrupted);
+    let directory = session.directory.clone();
+    let interrupt = move || {
+        Session::interrupt(&directory);
         // The runners take that as the end of the session.
         drop(going_on.lock().map(|mut file| file.take()));
-    })?;
+    };
+    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], interrupt.clone())?;
     let child = cargo.spawn();
     let waited = child.and_then(|child| ward.wait(child, Ending::PassOn, None));
     let (status, _) = waited.map_err(|error| Problem::start(&toolchain.cargo, error))?;
-    if ward.is_interrupted() {
-        session.wait_for_runners();
+    if status.signal().is_some() {
+        // Cargo may have died of the terminal's interrupt before this process has heard of it.
+        interrupt();
     }
+    session.wait_for_runners();
     conclude(&session, trace, &is_reported, status)
 }
 
