@@ -51,7 +51,8 @@ pub(crate) struct Context {
     pub(super) past: Stamp,
     /// What becomes of cells, as the worker knows.
     pub(super) outcomes: *const Outcomes<u64>,
-    /// How many [spans](finishline_detect::parallel::spans) were opened so far, and when none was open.
+    /// How many [spans](finishline_detect::parallel::spans) were opened so far, and when none was
+    /// open.
     pub(super) opened_spans: *const AtomicU64,
     pub(super) calm: Calm,
     pub(crate) known: Known,
