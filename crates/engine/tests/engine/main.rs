@@ -21,6 +21,7 @@ mod language;
 mod lock_programs;
 mod matrix;
 mod memory;
+mod parallel_objects;
 mod parallel_runs;
 mod promise_cases;
 mod promise_programs;
