@@ -23,7 +23,7 @@ use std::thread;
 
 /// Programs, and schedules of each: many programs with few schedules, and few with many. A campaign
 /// has one program with many schedules for as many with few.
-const PROGRAMS: u64 = 10_000;
+const PROGRAMS: u64 = 3_000;
 const SCHEDULES: u64 = 2;
 const PROGRAMS_FOR_ONE: u64 = 20;
 const MANY_SCHEDULES: u64 = 20;
