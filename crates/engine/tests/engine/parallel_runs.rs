@@ -118,12 +118,12 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64, schedules: u64) -> R
     let clean = serial.racing.is_empty();
     let depends = serial.conflict || serial.lock_cycle;
     let one = End::new(&serial_trap, &printed);
-    // A task that holds a lock keeps another one from the failure that ended the run of one thread.
-    let may_wait_instead = used(Construct::Lock);
+    // A task that gets a lock first may keep another from a failure, or save both from a deadlock.
+    let ends_alike = !used(Construct::Lock) || serial_trap.is_none();
     // What a program without races and conflicts does, it does in every schedule. A failure may
     // come before another one.
-    let same = |several: End| match clean && !depends {
-        true => one.is_that_of(&several, may_wait_instead),
+    let same = |several: End| match clean && !depends && ends_alike {
+        true => one.is_that_of(&several),
         false => Ok(()),
     };
     let mut runs: Vec<ToldRun<Shaken>> = (0..schedules)
@@ -180,11 +180,11 @@ impl<'a> End<'a> {
     }
 
     /// The difference in words, if there is one.
-    fn is_that_of(&self, several: &End, may_wait_instead: bool) -> Result<(), String> {
+    fn is_that_of(&self, several: &End) -> Result<(), String> {
         let (one, other) = (word(self.trap), word(several.trap));
         let finished = |word| word == "finished";
         let waits = is_deadlock(self.trap) != is_deadlock(several.trap);
-        if finished(one) != finished(other) || waits && !may_wait_instead {
+        if finished(one) != finished(other) || waits {
             return Err(format!("{other}, and on one thread {one}"));
         }
         if finished(one) && lines(self.output) != lines(several.output) {
