@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 7] = [
+pub(crate) const BENCHES: [Bench; 8] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
@@ -39,6 +39,11 @@ pub(crate) const BENCHES: [Bench; 7] = [
         name: "prove",
         command: "cargo run --release --quiet --package finishline-cli --bin finishline -- bench prove",
         shows: "time to prove the programs and parallel blocks of the polyhedral paper's Table 1",
+    },
+    Bench {
+        name: "joins",
+        command: "cargo bench --package finishline-native --bench tasks",
+        shows: "nanoseconds for a join of a Rust program in the checker alone, and bytes per finished task",
     },
     Bench {
         name: "rust",

@@ -34,8 +34,12 @@ enum Next {
     },
 }
 
-/// A worker opens a span for so many cells: it costs as much as replacing some of them.
-const LONG: usize = if cfg!(debug_assertions) { 4 } else { 32 };
+/// A worker opens a span for so many cells: it costs as much as replacing some of them. Tests have
+/// many spans.
+const LONG: usize = match cfg!(any(test, debug_assertions)) {
+    true => 4,
+    false => 32,
+};
 
 /// No cell is like that.
 pub(super) const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
