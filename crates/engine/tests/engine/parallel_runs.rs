@@ -5,6 +5,7 @@
 
 use crate::common::{self, Judge, compile, is_depth_first};
 use finishline_answer::Verdict;
+use finishline_answer::answer::Answer;
 use finishline_detect::parallel::Trust;
 use finishline_engine::check;
 use finishline_engine::executor::{Executor, Forms, on_threads};
@@ -319,6 +320,25 @@ fn ends(source: &str, workers: usize) -> &'static str {
     word(&trap(run.expect("a compiler")))
 }
 
+/// What `finishline check --threads` answers.
+fn answer(module: &Module, threads: usize) -> Answer {
+    let forms = Forms::new(module, Executor::Compiled, Passes::ALL);
+    let question = Question {
+        module,
+        forms: forms.with_threads(threads),
+        words: Vec::new(),
+        arguments: Vec::new(),
+        limits: Limits::default(),
+        max_races: 1,
+        suppressions: None,
+        watch: None,
+        schedule: None,
+        progress: AtomicU64::new(0),
+    };
+    let answer = check::check(&question, Detector::Finishline, &mut std::io::sink());
+    answer.expect("nothing is refused")
+}
+
 /// A race that is there in other orders of blocks alone is shown in such an order, or its accesses
 /// are ordered there. What one thread has an answer to, several threads have one to.
 #[test]
@@ -329,23 +349,7 @@ fn tasks_with_blocks_have_an_answer_on_every_number_of_threads() {
     in_parallel(first..first + count, |seed| {
         let source = tasks_with_blocks(&mut Rng::new(seed));
         let module = compile(&source).expect("a program");
-        let verdict = |threads| {
-            let forms = Forms::new(&module, Executor::Compiled, Passes::ALL);
-            let question = Question {
-                module: &module,
-                forms: forms.with_threads(threads),
-                words: Vec::new(),
-                arguments: Vec::new(),
-                limits: Limits::default(),
-                max_races: 1,
-                suppressions: None,
-                watch: None,
-                schedule: None,
-                progress: AtomicU64::new(0),
-            };
-            let answer = check::check(&question, Detector::Finishline, &mut std::io::sink());
-            answer.expect("nothing is refused").verdict
-        };
+        let verdict = |threads| answer(&module, threads).verdict;
         let alone = verdict(1);
         for threads in [2, 8] {
             let several = verdict(threads);
@@ -365,6 +369,40 @@ fn tasks_with_blocks_have_an_answer_on_every_number_of_threads() {
             "most orders are those of one thread"
         );
     }
+}
+
+/// A race on several threads, whose order of blocks makes the program fail when it is repeated, is
+/// told as that failure, with the order.
+#[test]
+fn a_failure_in_the_repeated_order_is_told_with_that_order() {
+    let source = "var x = 0; var d = 0;
+        fn main() { let l = new lock(); finish {
+            async {
+                var late = 0; while late < 200_000 { late += 1; }
+                var seen = 0; locked (l) { seen = x; }
+                if seen == 1 { d = 1; assert(d == 0); }
+            }
+            async { locked (l) { x = 1; } }
+            async d = 2;
+        } }";
+    let module = compile(source).expect("a program");
+    assert_eq!(answer(&module, 1).verdict, Verdict::CertifiedOrder);
+    let mut failures = 0;
+    for _ in 0..20 {
+        let several = answer(&module, 2);
+        let Some(failure) = &several.failure else {
+            // The first task was not late.
+            assert_eq!(several.verdict, Verdict::CertifiedOrder);
+            continue;
+        };
+        assert_eq!(failure.kind, "assert-failed");
+        assert_eq!(failure.schedule.as_deref(), Some("1 0"));
+        failures += 1;
+    }
+    assert!(
+        failures > 0,
+        "the blocks always came in the order of one thread"
+    );
 }
 
 /// Tasks that write shared variables under their locks, look at them, and write others if they find
