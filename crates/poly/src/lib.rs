@@ -87,9 +87,9 @@ pub enum Budget {
 }
 
 /// Calls are unfolded recursively, a hundred deep, with 200 nested statements each. The first size
-/// is enough for that. The others are for processes with little address space, in which a program
-/// that is nested so deep may run out of stack.
-const STACKS: [usize; 3] = [1 << 30, 1 << 28, 1 << 26];
+/// is enough for that. The others are for processes with little address space, and leave some of it
+/// to other threads. There a program that is nested so deep may run out of stack.
+const STACKS: [usize; 3] = [1 << 30, 1 << 27, 1 << 25];
 
 /// Proves what can be proved about a program.
 pub fn prove(program: &Program, options: &Options) -> Answer {
