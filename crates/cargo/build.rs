@@ -23,6 +23,9 @@ const LINKED: &str = "crates/native";
 /// The user's own build compiles this package in place of rayon-core.
 const DROP_IN: &str = "crates/rayon-core";
 
+/// Its own sources, and those that replace sources of rayon.
+const DROP_IN_SOURCES: [&str; 2] = ["src", "rayon"];
+
 /// Detectors run at each access of the checked program. So their speed matters more than the time
 /// to compile them.
 const RUNTIME_PROFILE: &str = r#"
@@ -60,7 +63,9 @@ fn main() {
         files.made(&out, &name, &reduced.to_string());
         files.folder(&checkout, &format!("{package}/src"));
     }
-    files.folder(&checkout, &format!("{DROP_IN}/src"));
+    for folder in DROP_IN_SOURCES {
+        files.folder(&checkout, &format!("{DROP_IN}/{folder}"));
+    }
 
     let symbols = checkout.join(LINKED).join("symbols.txt");
     let drop_in = manifest(&checkout.join(DROP_IN).join("Cargo.toml"));

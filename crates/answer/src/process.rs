@@ -8,6 +8,7 @@ use crate::task::{Stack, Task};
 use crate::verdict::Extent;
 use finishline_model::Detector;
 use finishline_model::kinds::WaitKind;
+use finishline_model::kinds::rayon::Division;
 
 /// The part of an answer that only a process has.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +30,10 @@ pub struct Process {
     pub known: Option<Known>,
     /// The exit status that the process ended with.
     pub status: u8,
-    /// What parallel iterators were divided for.
+    /// The number of threads that rayon was told.
     pub logical_threads: u32,
+    /// How finely parallel iterators were divided.
+    pub division: Division,
     pub statistics: ProcessStatistics,
 }
 

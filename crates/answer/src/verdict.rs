@@ -2,6 +2,7 @@
 //!
 //! These sentences are written here once; help text, documentation and reports print them.
 
+use finishline_model::kinds::rayon::Division;
 use std::fmt;
 
 /// What was established about a program. The words are a contract.
@@ -112,9 +113,15 @@ impl Verdict {
     }
 
     /// The same of an instrumented program, which synchronises by locks and atomics where Fin has
-    /// isolated blocks.
-    pub const fn native_meaning(self) -> &'static str {
+    /// isolated blocks. Its parallel iterators were divided as finely as this.
+    pub const fn native_meaning(self, division: Division) -> &'static str {
         match self {
+            Verdict::Certified => match division {
+                Division::None | Division::Items => self.meaning(),
+                Division::Threads | Division::Partly => {
+                    "free of races in every schedule of this input that divides parallel iterators as this run did; another one may have some between items that ran as one piece here"
+                }
+            },
             Verdict::CertifiedOrder => {
                 "free of data races in every schedule of this input that keeps the observed order of locks and atomics; another order may compute something else"
             }
@@ -155,15 +162,14 @@ impl Extent {
         Extent::Nothing,
     ];
 
-    /// The guarantee, in one sentence; `{threads}` stands for the number of threads parallel
-    /// iterators were divided for.
+    /// The guarantee, in one sentence; `{division}` stands for [`divided`].
     pub const fn guarantee(self) -> &'static str {
         match self {
             Extent::EverySchedule => {
-                "every schedule with this run's task structure, parallel iterators divided as for {threads} threads; accesses of code compiled with checks"
+                "every schedule with this run's task structure{division}; accesses of code compiled with checks"
             }
             Extent::ObservedSynchronisation => {
-                "every schedule with this run's task structure, parallel iterators divided as for {threads} threads, that keeps the observed order of locks and atomics; accesses of code compiled with checks"
+                "every schedule with this run's task structure{division}, and with the observed order of locks and atomics; accesses of code compiled with checks"
             }
             Extent::ThisSchedule => {
                 "the schedule that was observed: threads took part whose order may differ in the next run; accesses of code compiled with checks"
@@ -173,6 +179,32 @@ impl Extent {
             }
             Extent::Nothing => "none",
         }
+    }
+}
+
+/// How finely the parallel iterators of a run were divided: a part of a guarantee. Rayon was told
+/// this number of threads.
+pub fn divided(division: Division, threads: u32) -> String {
+    match division {
+        Division::None => String::new(),
+        Division::Threads => format!(", parallel iterators divided as for {threads} threads"),
+        Division::Items => ", parallel iterators divided as far as they can be".to_owned(),
+        Division::Partly => format!(
+            ", parallel iterators divided as far as they can be up to a limit, and then as for {threads} threads"
+        ),
+    }
+}
+
+/// What would divide the iterators of a run further, if anything would.
+pub const fn divides_further(division: Division) -> Option<&'static str> {
+    match division {
+        Division::None | Division::Items => None,
+        Division::Threads => {
+            Some("`--divide items` divides parallel iterators down to single items")
+        }
+        Division::Partly => Some(
+            "on a smaller input parallel iterators can be divided down to single items: the limit is 12 levels, and 262,144 divisions in all",
+        ),
     }
 }
 

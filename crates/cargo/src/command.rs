@@ -78,6 +78,8 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
             users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
             drop_in: runtime.drop_in,
+            rayon_file: runtime.rayon_file,
+            overlays: runtime.overlays,
             compile_arguments: runtime.compile_arguments,
             link_arguments: runtime.link_arguments,
         },

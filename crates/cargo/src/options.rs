@@ -65,10 +65,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) max_races: usize,
 
-    /// How many threads rayon claims to have, which decides how finely parallel iterators are split
-    /// [default: 16]
+    /// How many threads rayon claims to have [default: 16]
     #[arg(long, value_name = "N")]
     pub(crate) logical_threads: Option<NonZeroU32>,
+
+    /// How far parallel iterators are divided
+    #[arg(long, value_name = "HOW", default_value = "items")]
+    pub(crate) divide: Divide,
 
     /// Which half of a join is run first; the verdict is the same
     #[arg(long, value_name = "HALF", default_value = "left")]
@@ -102,6 +105,9 @@ impl Options {
         let mut words = Vec::new();
         if let Some(threads) = self.logical_threads {
             words.push(format!("--logical-threads={threads}"));
+        }
+        if self.divide == Divide::Threads {
+            words.push("--divide=threads".to_owned());
         }
         if self.first == First::Right {
             words.push("--first=right".to_owned());
@@ -151,6 +157,14 @@ pub(crate) enum First {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum Divide {
+    /// As far as they can be, mostly down to single items
+    Items,
+    /// As rayon does for its threads if none of them takes work from another
+    Threads,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal
     Auto,
@@ -193,8 +207,8 @@ mod tests {
         let usual = of_the_run("--logical-threads 16");
         assert_eq!(usual, "--logical-threads=16");
         assert_eq!(
-            of_the_run("--determinacy --first right --logical-threads 4"),
-            "--logical-threads=4 --first=right --determinacy"
+            of_the_run("--determinacy --first right --divide threads --logical-threads 4"),
+            "--logical-threads=4 --divide=threads --first=right --determinacy"
         );
     }
 

@@ -5,9 +5,10 @@
 //! nothing else.
 
 use crate::Problem;
-use crate::options::{First, Subcommand};
+use crate::options::{Divide, First, Subcommand};
 use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
+use finishline_model::kinds::rayon::TO_ITEMS;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
 use std::fs;
@@ -21,6 +22,8 @@ const FINDINGS: &str = "findings.json";
 const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
 /// How many threads rayon claims to have if nobody chooses.
 const USUAL_LOGICAL_THREADS: NonZeroU32 = NonZeroU32::new(16).unwrap();
+/// Nobody has more, and the runtime has the top bit for something else.
+const MOST_LOGICAL_THREADS: NonZeroU32 = NonZeroU32::new(TO_ITEMS - 1).unwrap();
 const RECORD_VARIABLE: &str = "FINISHLINE_RECORD";
 
 /// Gives processes that this one starts the same addresses each time.
@@ -60,12 +63,18 @@ impl<'a> Checked<'a> {
             First::Left => "left",
             First::Right => "right",
         };
+        let divide = match options.divide {
+            Divide::Items => "items",
+            Divide::Threads => "threads",
+        };
         let of_package = || session.settings(&run::package())?.logical_threads;
         let logical_threads = options.logical_threads.or_else(of_package);
         let logical_threads = logical_threads.unwrap_or(USUAL_LOGICAL_THREADS);
+        let logical_threads = logical_threads.min(MOST_LOGICAL_THREADS);
         // The file comes last, because its name may contain spaces.
         let mut text = OsString::from(format!(
-            "logical-threads={} first={first} max-races={} determinacy={} test-thread={} output=",
+            "logical-threads={} divide={divide} first={first} max-races={} determinacy={} \
+             test-thread={} output=",
             logical_threads,
             options.max_races,
             u8::from(options.determinacy),

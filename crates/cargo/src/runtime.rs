@@ -26,6 +26,7 @@ const OBJECT: &str = "runtime.o";
 /// The file with the symbols for the linker's `--wrap`, one a line.
 const WRAPPED: &str = "wrapped";
 const SOURCES: &str = "sources";
+const OVERLAYS: &str = "overlays";
 
 pub(crate) struct Runtime {
     /// Distinguishes builds by another rustc or another version of the tool.
@@ -37,6 +38,9 @@ pub(crate) struct Runtime {
     pub(crate) link_arguments: Vec<String>,
     /// The crate root that replaces rayon-core's.
     pub(crate) drop_in: PathBuf,
+    /// The file that replaces one of rayon's, and the folder for rayon with that file.
+    pub(crate) rayon_file: PathBuf,
+    pub(crate) overlays: PathBuf,
 }
 
 impl Runtime {
@@ -62,6 +66,8 @@ impl Runtime {
                 .collect(),
             link_arguments: link_arguments(&home, &wrapped)?,
             drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
+            rayon_file: home.join(SOURCES).join(sources::RAYON_FILE),
+            overlays: home.join(OVERLAYS),
         })
     }
 }

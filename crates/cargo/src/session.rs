@@ -118,6 +118,10 @@ pub(crate) struct Compiler {
     pub(crate) users_wrapper: Option<PathBuf>,
     /// The crate root that replaces rayon-core's.
     pub(crate) drop_in: PathBuf,
+    /// The file that replaces one of rayon's.
+    pub(crate) rayon_file: PathBuf,
+    /// Where packages are that have one of their files replaced.
+    pub(crate) overlays: PathBuf,
     /// Arguments of rustc for every instrumented crate.
     pub(crate) compile_arguments: Vec<String>,
     /// Arguments of rustc that link the runtime into a program.

@@ -10,6 +10,9 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The crate root of the drop-in, below the folder with the written sources.
 pub(crate) const DROP_IN_ROOT: &str = "crates/rayon-core/src/lib.rs";
+/// Our file that replaces one of rayon's, and where rayon has that.
+pub(crate) const RAYON_FILE: &str = "crates/rayon-core/rayon/par_bridge.rs";
+pub(crate) const REPLACED_IN_RAYON: &str = "src/iter/par_bridge.rs";
 /// The runtime's package, the feature that makes it more than a library for tests, and the library
 /// that it is built to.
 pub(crate) const RUNTIME_PACKAGE: &str = "finishline-native";

@@ -5,11 +5,14 @@
 //! Our flags are added here, so that cargo still combines the user's own flags from all their
 //! sources.
 //!
+//! If the crate is rayon, one of its files is replaced (`overlay.rs`).
+//!
 //! If the crate is rayon-core, its root is replaced by the drop-in's. The package, its version and
 //! the lock file stay the same, so the drop-in is never left out silently. Another major version is
 //! an error. A later minor version compiles if its interface is still this one.
 
-use crate::session::Session;
+use crate::overlay::overlay;
+use crate::session::{Compiler, Session};
 use crate::{Problem, sources};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -36,6 +39,8 @@ const CONFIGURATION: [&str; 2] = ["--cfg=finishline", "--check-cfg=cfg(finishlin
 
 /// The crate whose root is replaced, and the versions whose interface the drop-in follows.
 const RAYON_CORE: &str = "rayon_core";
+/// The crate of which a file is replaced.
+const RAYON: &str = "rayon";
 const RAYON_CORE_MAJOR: &str = "1";
 const RAYON_CORE_MINORS: [&str; 2] = ["12", "13"];
 
@@ -65,15 +70,18 @@ pub(crate) fn compile(
         Unit::DropIn => {
             let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
             check_version(&version)?;
-            command.args(call.with_root(&session.compiler.drop_in)?);
+            command.args(Call::with_edition(
+                call.with_root(&session.compiler.drop_in)?,
+            ));
             command.args(call.debug_information());
             command.args(call.crates_apart());
         }
         Unit::Instrumented => {
-            command
-                .args(arguments)
-                .args(INSTRUMENTATION)
-                .args(CONFIGURATION);
+            match call.crate_name.as_deref() {
+                Some(RAYON) if !call.is_test => command.args(call.as_rayon(&session.compiler)?),
+                _ => command.args(arguments),
+            };
+            command.args(INSTRUMENTATION).args(CONFIGURATION);
             command
                 .args(&session.compiler.compile_arguments)
                 .args(call.debug_information())
@@ -267,30 +275,70 @@ impl Call {
         given.map(|(_, flag)| flag).collect()
     }
 
-    /// The arguments with another crate root and the edition of that root.
+    /// Where the crate root is among the arguments.
+    fn root(&self) -> Result<usize, Problem> {
+        let is_root = |argument: &OsString| {
+            let text = argument.to_string_lossy();
+            text.ends_with(".rs") && !text.starts_with('-')
+        };
+        let mut roots = (0..self.arguments.len()).filter(|at| is_root(&self.arguments[*at]));
+        match (roots.next(), roots.next()) {
+            (Some(root), None) => Ok(root),
+            _ => Err(Problem::new(format!(
+                "can't find the root of {} in cargo's call of rustc",
+                self.crate_name.as_deref().unwrap_or("a crate")
+            ))),
+        }
+    }
+
+    /// The arguments with another crate root.
     fn with_root(&self, root: &Path) -> Result<Vec<OsString>, Problem> {
-        let mut arguments = Vec::new();
-        let mut roots = 0;
-        let mut rest = self.arguments.iter();
+        let mut arguments = self.arguments.clone();
+        arguments[self.root()?] = root.into();
+        Ok(arguments)
+    }
+
+    /// The arguments with the edition of the drop-in.
+    fn with_edition(arguments: Vec<OsString>) -> Vec<OsString> {
+        let mut with_edition = Vec::new();
+        let mut rest = arguments.into_iter();
         while let Some(argument) = rest.next() {
             let text = argument.to_string_lossy();
             if text == "--edition" {
                 rest.next();
-            } else if text.starts_with("--edition=") {
-            } else if text.ends_with(".rs") && !text.starts_with('-') {
-                roots += 1;
-                arguments.push(root.into());
-            } else {
-                arguments.push(argument.clone());
+            } else if !text.starts_with("--edition=") {
+                with_edition.push(argument);
             }
         }
-        arguments.push(format!("--edition={}", sources::DROP_IN_EDITION).into());
-        match roots {
-            1 => Ok(arguments),
-            _ => Err(Problem::new(
-                "can't find the root of rayon-core in cargo's call of rustc",
-            )),
+        with_edition.push(format!("--edition={}", sources::DROP_IN_EDITION).into());
+        with_edition
+    }
+
+    /// The arguments that compile rayon with our file in it. Reports name files of the package, and
+    /// our file.
+    fn as_rayon(&self, compiler: &Compiler) -> Result<Vec<OsString>, Problem> {
+        let inner = Path::new(sources::REPLACED_IN_RAYON);
+        let root = std::path::absolute(&self.arguments[self.root()?]);
+        let root = root.map_err(|error| Problem::read(inner, error))?;
+        let package = root.parent().and_then(Path::parent);
+        let package = package.unwrap_or(Path::new("/"));
+        let Some(overlay) = overlay(package, inner, &compiler.rayon_file, &compiler.overlays)?
+        else {
+            return Ok(self.arguments.clone());
+        };
+        let stays = root.strip_prefix(package).unwrap_or(&root);
+        let mut arguments = self.with_root(&overlay.join(stays))?;
+        for (from, to) in [
+            (&*overlay, package),
+            (&*overlay.join(inner), &*compiler.rayon_file),
+        ] {
+            let mut mapped = OsString::from("--remap-path-prefix=");
+            mapped.push(from);
+            mapped.push("=");
+            mapped.push(to);
+            arguments.push(mapped);
         }
+        Ok(arguments)
     }
 
     /// Creates the file beside the program that is to be built.
@@ -421,6 +469,7 @@ mod tests {
         let arguments = call
             .with_root(Path::new("/cache/lib.rs"))
             .expect("one root");
+        let arguments = Call::with_edition(arguments);
         let edition = format!("--edition={}", sources::DROP_IN_EDITION);
         assert_eq!(
             arguments,

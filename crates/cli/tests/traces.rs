@@ -280,6 +280,7 @@ fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
         drop_in: Some(rayon::INTERFACE_VERSION),
         failed: false,
         stopped: None,
+        division: rayon::Division::None,
     })?;
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! `FINISHLINE_SEEDS=n` runs n processes, `FINISHLINE_SEED=s` starts at seed s.
 
 use finishline_model::kinds::WaitKind;
-use finishline_model::kinds::rayon;
+use finishline_model::kinds::rayon::{self, Division, INTERFACE_VERSION};
 use finishline_model::{AccessKind, FinishId, TaskId};
 use finishline_native::checker::findings::{Process, findings};
 use finishline_native::checker::options::Options;
@@ -94,6 +94,7 @@ const END: End = End {
     drop_in: None,
     failed: false,
     stopped: None,
+    division: Division::Threads,
 };
 
 fn start() -> Start {
@@ -410,7 +411,8 @@ impl ProcessUnderTest {
             executable: about.executable,
             arguments: about.arguments,
             directory: about.directory,
-            drop_in: Some(finishline_model::kinds::rayon::INTERFACE_VERSION),
+            drop_in: Some(INTERFACE_VERSION),
+            division: Division::Partly,
             threads: self.checker.other_threads(),
             ..Process::default()
         };
@@ -418,6 +420,7 @@ impl ProcessUnderTest {
             goes_on: false,
             accesses: self.checker.glance.accesses(),
             drop_in: process.drop_in,
+            division: process.division,
             failed: self.checker.failure().is_some(),
             ..END
         };

@@ -4,6 +4,7 @@
 //! rayon, a panic of the left half wins over one of the right half, and the other half's result is
 //! dropped.
 
+use crate::division::Halves;
 use crate::place::Visit;
 use crate::pool::PoolRef;
 use crate::runtime::{self, Finish, FinishKind, TaskKind};
@@ -22,11 +23,10 @@ pub struct FnContext {
 impl FnContext {
     /// Whether the closure runs on another thread than the one that called [`join_context`].
     ///
-    /// Parallel iterators use this to decide how far to split. Pieces that moved to another thread
-    /// split further. Others stop after a number of levels that depends on the size of the pool. As
-    /// in rayon, the answer is true for both halves if the caller is outside of all pools. Inside a
-    /// pool the answer says nothing about threads. It is the same for all halves: whether the
-    /// runtime wants every iterator split as far as possible.
+    /// Parallel iterators use this to decide how far to divide themselves. Pieces that moved to
+    /// another thread are divided further. Others stop after a number of levels that depends on the
+    /// size of the pool. As in rayon, the answer is true for both halves if the caller is outside
+    /// of all pools. Inside a pool it says nothing about threads: see `division.rs`.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -41,7 +41,9 @@ where
     RA: Send,
     RB: Send,
 {
-    join_context(|_| oper_a(), |_| oper_b())
+    let pool = PoolRef::current();
+    let _from_outside = Visit::pool(&pool);
+    both(&pool, oper_a, oper_b)
 }
 
 /// Like [`join`], for closures that want to know how they came to run.
@@ -54,14 +56,23 @@ where
 {
     let pool = PoolRef::current();
     let from_outside = Visit::pool(&pool);
-    let migrated = from_outside.is_some() || runtime::splits_fully();
+    let halves = Halves::divide();
+    let migrated = from_outside.is_some() || halves.migrate;
     let context = || FnContext {
         migrated,
         _marker: PhantomData,
     };
     let (context_a, context_b) = (context(), context());
-    let mut left = Joined::new(|| oper_a(context_a));
-    let mut right = Joined::new(|| oper_b(context_b));
+    both(&pool, || oper_a(context_a), || oper_b(context_b))
+}
+
+fn both<A, B, RA, RB>(pool: &PoolRef, oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+    B: FnOnce() -> RB,
+{
+    let mut left = Joined::new(oper_a);
+    let mut right = Joined::new(oper_b);
 
     let finish = Finish::begin(FinishKind::Join);
     let run_right_first = runtime::right_first();
@@ -69,7 +80,7 @@ where
         left.run(TaskKind::JoinLeft, finish);
     }
     {
-        let _stolen = Visit::another_thread(&pool);
+        let _stolen = Visit::another_thread(pool);
         right.run(TaskKind::JoinRight, finish);
     }
     if run_right_first {

@@ -16,7 +16,8 @@
 //!
 //! Where to look: `runtime` is the seam to the runtime and says what the instrumentation may see of
 //! this crate; `task` makes a closure a task; `place` decides which thread a task believes to be
-//! on; `pool`, `threads` and `builder` are pools and what a program can configure about them.
+//! on; `division` decides how far parallel iterators divide themselves; `pool`, `threads` and
+//! `builder` are pools and what a program can configure about them.
 //!
 //! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition
 //! 2021 or 2024.
@@ -33,6 +34,7 @@ mod kinds;
 mod broadcast;
 mod builder;
 mod configuration;
+mod division;
 mod error;
 mod join;
 mod place;
@@ -48,6 +50,8 @@ pub use self::broadcast::{broadcast, spawn_broadcast, BroadcastContext};
 pub use self::builder::{max_num_threads, ThreadPoolBuilder};
 #[allow(deprecated)]
 pub use self::configuration::{initialize, Configuration};
+#[doc(hidden)]
+pub use self::division::divides_further;
 pub use self::error::ThreadPoolBuildError;
 pub use self::join::{join, join_context, FnContext};
 pub use self::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};

@@ -1,4 +1,4 @@
-//! The interface to the Finishline runtime: five C functions, and the only file that declares them.
+//! The interface to the Finishline runtime: six C functions, and the only file that declares them.
 //!
 //! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
 //! closes a finish. A task names the finish that waits for it, which need not be the innermost one.
@@ -20,14 +20,11 @@
 //! `Finish` and `task` attach to the runtime before their first call, so a program is known to have
 //! used the drop-in even if each of its pools has its own number of threads.
 
-use crate::kinds::INTERFACE_VERSION;
-pub(crate) use crate::kinds::{FinishKind, TaskKind};
+pub(crate) use crate::kinds::{Division, FinishKind, TaskKind};
+use crate::kinds::{INTERFACE_VERSION, TO_ITEMS};
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::OnceLock;
-
-/// Set in the answer of `__finishline_attach` if parallel iterators should split down to single
-/// items.
-const SPLIT_FULLY: u32 = 1 << 31;
 
 /// The code of a task. It must not unwind.
 pub(crate) type Body = unsafe extern "C" fn(data: *mut c_void);
@@ -38,6 +35,7 @@ unsafe extern "C" {
     fn __finishline_finish_end(finish: u64);
     fn __finishline_task(kind: u32, finish: u64, body: Body, data: *mut c_void);
     fn __finishline_right_first() -> u32;
+    fn __finishline_divided(division: u32);
 }
 
 /// A finish that is open.
@@ -84,14 +82,23 @@ pub(crate) fn right_first() -> bool {
 
 /// The number of threads of a pool if the program does not set it. At least 1.
 pub(crate) fn logical_threads() -> usize {
-    let threads = attached() & !SPLIT_FULLY;
+    let threads = attached() & !TO_ITEMS;
     usize::try_from(threads).map_or(usize::MAX, |threads| threads.max(1))
 }
 
-/// Whether parallel iterators should split down to single items: see `FnContext::migrated`.
-#[inline(never)]
-pub(crate) fn splits_fully() -> bool {
-    attached() & SPLIT_FULLY != 0
+/// Whether parallel iterators should be divided down to single items.
+pub(crate) fn divides_to_items() -> bool {
+    attached() & TO_ITEMS != 0
+}
+
+/// Something was divided like this. The runtime keeps the greatest, and is told of nothing else.
+pub(crate) fn divided(division: Division) {
+    static TOLD: AtomicU32 = AtomicU32::new(Division::None.number());
+    if TOLD.load(Relaxed) < division.number() {
+        TOLD.store(division.number(), Relaxed);
+        // SAFETY: a call without preconditions, after attaching.
+        unsafe { __finishline_divided(division.number()) }
+    }
 }
 
 fn attached() -> u32 {

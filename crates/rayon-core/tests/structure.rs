@@ -65,6 +65,7 @@ fn halves_have_migrated_if_they_come_from_outside_of_the_pool() {
     assert_eq!(pool.install(migrated), (false, false));
     let nested = join_context(|_| migrated(), |_| migrated());
     assert_eq!(nested, ((false, false), (false, false)));
+    assert_eq!(recorder::division(), "threads");
 }
 
 #[test]

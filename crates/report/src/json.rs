@@ -130,6 +130,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                 }),
                 "watch": Node::NULL,
                 "logical_threads": process.logical_threads,
+                "division": process.division.word(),
                 "statistics": object! {
                     "tasks": process.statistics.tasks,
                     "finishes": process.statistics.finishes,

@@ -171,7 +171,7 @@ impl Rule {
             Rule::IsolationOrdered | Rule::LockOrdered | Rule::AtomicOrdered => {
                 "no data race, but which of the two comes first is up to the schedule, and so may be the result"
             }
-            Rule::Stopped => Verdict::Unknown.native_meaning(),
+            Rule::Stopped => Verdict::Unknown.meaning(),
             Rule::ProgramFailure => Verdict::Trap.meaning(),
             Rule::DeadWrite => RemarkKind::DeadWrite.meaning(),
             Rule::NeverWritten => RemarkKind::NeverWritten.meaning(),

@@ -51,6 +51,7 @@ use finishline_model::Detector;
 use finishline_model::findings::{
     ListedAccess, ListedLock, ListedObject, ListedPair, ListedSynchroniser,
 };
+use finishline_model::kinds::rayon::Division;
 use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;
@@ -154,6 +155,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
         process.stopped = stopped;
         process.known = known;
         process.logical_threads = findings.logical_threads;
+        process.division = findings.division;
         process.statistics = ProcessStatistics {
             tasks: statistics.tasks,
             finishes: statistics.finishes,
@@ -215,6 +217,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             known: None,
             status: question.status,
             logical_threads: 0,
+            division: Division::None,
             statistics: ProcessStatistics::default(),
         }),
     }

@@ -5,7 +5,7 @@
 //! themselves, so neither conversion recurses deeper than the definitions.
 
 use crate::detector::Detector;
-use crate::kinds::rayon::FirstHalf;
+use crate::kinds::rayon::{Division, FirstHalf};
 use crate::kinds::{
     ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind, WaitKind,
 };
@@ -170,6 +170,7 @@ macro_rules! words {
 words! {
     ConflictClass, word, from_word;
     Detector, name, from_name;
+    Division, word, from_word;
     FirstHalf, word, from_word;
     NativeAccessKind, word, from_word;
     NativeFinishKind, word, from_word;

@@ -21,7 +21,7 @@ mod entry;
 pub use entry::{Malformed, Parsed};
 
 use crate::detector::Detector;
-use crate::kinds::rayon::FirstHalf;
+use crate::kinds::rayon::{Division, FirstHalf};
 use crate::kinds::{
     ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind, WaitKind,
 };
@@ -31,7 +31,7 @@ use entry::{Entry, member, record, tagged};
 pub const FORMAT: &str = "finishline-findings";
 
 /// The version of the format. It changes with every change of a record or of a kind's word.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 record! {
     /// A findings file.
@@ -52,8 +52,10 @@ record! {
         modules: Vec<ListedModule>,
         /// Whether the program called the drop-in.
         drop_in: bool,
-        /// The number of threads that parallel iterators were divided for.
+        /// The number of threads that rayon was told.
         logical_threads: u32,
+        /// How finely parallel iterators were divided.
+        division: Division,
         first: FirstHalf,
         statistics: FindingsStatistics,
         /// Threads besides the first one.
@@ -221,6 +223,7 @@ impl FindingsFile {
             modules: Vec::new(),
             drop_in: false,
             logical_threads: 1,
+            division: Division::default(),
             first: FirstHalf::Left,
             statistics: FindingsStatistics::default(),
             threads: 0,

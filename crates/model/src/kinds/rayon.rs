@@ -6,7 +6,11 @@
 
 /// The version of the C interface between drop-in and runtime. It changes with every change of the
 /// functions, their meaning, or the order of a list below.
-pub const INTERFACE_VERSION: u32 = 3;
+pub const INTERFACE_VERSION: u32 = 4;
+
+/// Set in the runtime's answer to the drop-in, beside the number of threads, if parallel iterators
+/// are to be divided down to single items.
+pub const TO_ITEMS: u32 = 1 << 31;
 
 kinds! {
     /// What created a task.
@@ -30,6 +34,21 @@ kinds! {
     InPlaceScope "in-place-scope"
     InPlaceScopeFifo "in-place-scope-fifo"
     Broadcast "broadcast"
+}
+
+kinds! {
+    /// How finely parallel iterators were divided. Of two, the later one says of both what is left.
+    #[derive(Default)]
+    Division:
+    /// There was nothing to divide.
+    #[default]
+    None "none"
+    /// As for the threads of their pool.
+    Threads "threads"
+    /// As far as the program and the iterators allow: mostly down to single items.
+    Items "items"
+    /// So, up to a limit of the drop-in; the rest as for the threads of their pool.
+    Partly "partly"
 }
 
 kinds! {

@@ -15,7 +15,7 @@ use finishline_model::findings::{
     ListedObject, ListedOrder, ListedPair, ListedSynchroniser, ListedTask, ListedWait,
 };
 use finishline_model::hash::IdMap;
-use finishline_model::kinds::rayon::{FirstHalf, INTERFACE_VERSION};
+use finishline_model::kinds::rayon::{Division, FirstHalf, INTERFACE_VERSION};
 use finishline_model::kinds::{ConflictClass, NativeAccessKind, SynchroniserKind};
 use finishline_model::{AccessKind, Detector, FinishId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,8 @@ pub struct Process {
     pub modules: Vec<ListedModule>,
     /// The version of the drop-in's interface, if the drop-in was used.
     pub drop_in: Option<u32>,
+    /// How finely parallel iterators were divided.
+    pub division: Division,
     pub threads: u64,
     /// The process goes on, and these are its findings so far.
     pub goes_on: bool,
@@ -76,6 +78,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         modules: process.modules.clone(),
         drop_in: process.drop_in.is_some(),
         logical_threads: checker.options.logical_threads,
+        division: process.division,
         first: match checker.options.right_first {
             true => FirstHalf::Right,
             false => FirstHalf::Left,

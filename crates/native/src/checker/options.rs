@@ -2,13 +2,17 @@
 //! word `output=…` is the last one and extends to the end, spaces included.
 
 use crate::facts::shadow::MOST_CELLS;
+use finishline_model::kinds::rayon::TO_ITEMS;
 use std::path::PathBuf;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Where the findings go.
     pub output: Option<PathBuf>,
+    /// At most 2³¹ - 1.
     pub logical_threads: u32,
+    /// Parallel iterators are divided down to single items.
+    pub to_items: bool,
     /// The right half of a join runs first.
     pub right_first: bool,
     /// How many pairs of places are kept with details.
@@ -25,6 +29,7 @@ impl Default for Options {
         Options {
             output: None,
             logical_threads: 16,
+            to_items: true,
             right_first: false,
             max_races: 100,
             determinacy: false,
@@ -65,8 +70,12 @@ impl Options {
         let (key, value) = word.split_once('=')?;
         match (key, value) {
             ("logical-threads", number) => {
-                self.logical_threads = number.parse().ok().filter(|threads| *threads > 0)?;
+                let number: Option<u32> = number.parse().ok();
+                let possible = |threads: &u32| (1..TO_ITEMS).contains(threads);
+                self.logical_threads = number.filter(possible)?;
             }
+            ("divide", "items") => self.to_items = true,
+            ("divide", "threads") => self.to_items = false,
             ("first", "left") => self.right_first = false,
             ("first", "right") => self.right_first = true,
             ("max-races", number) => self.max_races = number.parse().ok()?,
@@ -87,11 +96,12 @@ mod tests {
     #[test]
     fn words_are_understood_or_named() {
         let (options, unknown) = Options::parse(
-            "logical-threads=4 first=right max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 xoutput=3 output=/a/b c",
+            "logical-threads=4 divide=threads first=right max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 logical-threads=2147483648 xoutput=3 output=/a/b c",
         );
         let expected = Options {
             output: Some(PathBuf::from("/a/b c")),
             logical_threads: 4,
+            to_items: false,
             right_first: true,
             max_races: 7,
             determinacy: true,
@@ -99,7 +109,13 @@ mod tests {
             ..Options::default()
         };
         assert_eq!(options, expected);
-        assert_eq!(unknown, ["colour=red", "logical-threads=0", "xoutput=3"]);
+        let wrong = [
+            "colour=red",
+            "logical-threads=0",
+            "logical-threads=2147483648",
+            "xoutput=3",
+        ];
+        assert_eq!(unknown, wrong);
         assert_eq!(Options::parse(""), (Options::default(), vec![]));
     }
 }

@@ -14,6 +14,7 @@ use finishline_detect::Failure;
 use finishline_model::findings::{FindingsFile, ListedModule};
 use finishline_model::hash::IdSet;
 use finishline_model::kinds::ConflictClass;
+use finishline_model::kinds::rayon::Division;
 use finishline_model::{FinishId, ObjectId, TaskId};
 use finishline_trace::error::{Error, Wrong};
 use finishline_trace::process::{self, Call, Change, End, Follow, ProcessTrace, Start, Told};
@@ -47,13 +48,12 @@ pub fn replay<R: Read + Seek>(
 ) -> Result<Replayed, ReplayError> {
     let start = &trace.start;
     let options = Options {
-        output: None,
         logical_threads: start.logical_threads,
         right_first: start.right_first,
         max_races: usize::try_from(start.max_races).unwrap_or(usize::MAX),
-        determinacy: false,
         test_thread: start.is_test,
         most_cells: memory / size_of::<u64>(),
+        ..Options::default()
     };
     let checker = Checker::new(options, start.stack.clone(), start.thread_locals.clone());
     let mut replay = Replay {
@@ -305,6 +305,7 @@ impl Replay {
             modules: modules.iter().map(listed).collect(),
             // Without an end it is not known. Then the findings are not complete anyway.
             drop_in: end.and_then(|end| end.drop_in),
+            division: end.map_or_else(Division::default, |end| end.division),
             threads: end.map_or(0, |end| end.unfollowed) + checker.other_threads(),
             goes_on: end.is_none_or(|end| end.failed || end.goes_on),
         };

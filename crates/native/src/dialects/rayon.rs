@@ -9,11 +9,12 @@ use crate::checker::options::Options;
 use crate::facts::structure::{FinishKind, TaskKind};
 use crate::process::{self, with_checker};
 use finishline_model::FinishId;
-use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
+use finishline_model::kinds::rayon::{self, Division, INTERFACE_VERSION, TO_ITEMS};
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
-/// The drop-in is there. Answers the logical number of threads.
+/// The drop-in is there. Answers the logical number of threads, and whether parallel iterators are
+/// to be divided down to single items.
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_attach(version: u32) -> u32 {
     // A drop-in of another version is remembered even if one of this version follows.
@@ -26,8 +27,19 @@ extern "C" fn __finishline_attach(version: u32) -> u32 {
              the runtime version {INTERFACE_VERSION}: what is found does not count"
         );
     }
-    let threads = with_checker(|checker| checker.options.logical_threads);
-    threads.unwrap_or_else(|| Options::default().logical_threads)
+    let answer = |options: &Options| {
+        let to_items = if options.to_items { TO_ITEMS } else { 0 };
+        options.logical_threads | to_items
+    };
+    with_checker(|checker| answer(&checker.options)).unwrap_or_else(|| answer(&Options::default()))
+}
+
+/// Parallel iterators were divided as finely as this.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_divided(division: u32) {
+    if let Some(division) = Division::from_number(division) {
+        process::set_division(division);
+    }
 }
 
 #[unsafe(no_mangle)]

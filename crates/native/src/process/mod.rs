@@ -19,7 +19,7 @@ mod reach;
 mod recording;
 
 pub(crate) use circumstances::{
-    drop_in, is_test, nobody_else_runs, set_drop_in, unfollowed_thread,
+    drop_in, is_test, nobody_else_runs, set_division, set_drop_in, unfollowed_thread,
 };
 pub(crate) use frames::{frame_pointer, place_in, place_of_call};
 pub(crate) use image::{executable_bias, own_name, ranges};

@@ -1,6 +1,6 @@
 //! The findings file of the process: written whole, again and again.
 
-use super::circumstances::{drop_in, unfollowed};
+use super::circumstances::{division, drop_in, unfollowed};
 use super::image::{about, modules};
 use crate::checker::Checker;
 use crate::checker::findings::{self, Process};
@@ -17,6 +17,7 @@ pub(super) fn save(checker: &Checker, goes_on: bool) {
     let process = Process {
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
         drop_in: drop_in(),
+        division: division(),
         threads: unfollowed() + checker.other_threads(),
         goes_on,
         ..about()

@@ -7,7 +7,7 @@
 //! of its own by the same numbers, limit the size of its files. None of that may bring bytes of the
 //! trace into a file of the program, or end it. So the file is looked at before each write.
 
-use super::circumstances::{drop_in, unfollowed};
+use super::circumstances::{division, drop_in, unfollowed};
 use super::image::{about, modules};
 use crate::checker::{Checker, Journal};
 use finishline_trace::process::{End, Module, Recorder, Start, Stop};
@@ -177,6 +177,7 @@ fn what_is_known(checker: &Checker, goes_on: bool) -> End {
         accesses: checker.glance.accesses(),
         unfollowed: unfollowed(),
         drop_in: drop_in(),
+        division: division(),
         failed: checker.failure().is_some(),
         stopped: checker.found.stopped.map(|stopped| Stop {
             what: stopped.waits,

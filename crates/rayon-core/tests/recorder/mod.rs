@@ -15,13 +15,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The answer of `__finishline_attach`. Change it before the first use of the crate under test.
 pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
 
+/// How finely the runtime was told that iterators were divided, by this process.
+static DIVISION: AtomicU32 = AtomicU32::new(0);
+
 #[macro_use]
 #[path = "../../../model/src/kinds/list.rs"]
 mod list;
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../model/src/kinds/rayon.rs"]
 mod kinds;
-use kinds::{FinishKind, TaskKind, INTERFACE_VERSION};
+use kinds::{Division, FinishKind, TaskKind, INTERFACE_VERSION, TO_ITEMS};
 
 /// The word for a kind of task in the structure.
 fn task_word(kind: TaskKind) -> &'static str {
@@ -63,6 +66,17 @@ pub(crate) fn structure_of_panic(program: impl FnOnce()) -> (String, String) {
         };
     });
     (text, message)
+}
+
+/// The crate under test has this number of threads, and divides iterators down to single items.
+pub(crate) fn divide_to_items(threads: u32) {
+    LOGICAL_THREADS.store(threads | TO_ITEMS, Ordering::Relaxed);
+}
+
+/// How finely iterators were divided so far, as a word.
+pub(crate) fn division() -> &'static str {
+    let division = Division::from_number(DIVISION.load(Ordering::Relaxed));
+    division.expect("a division").word()
 }
 
 /// From here on the right half of a join runs first on this thread.
@@ -133,4 +147,11 @@ extern "C" fn __finishline_task(
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_right_first() -> u32 {
     RIGHT_FIRST.get().into()
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_divided(division: u32) {
+    let before = DIVISION.swap(division, Ordering::Relaxed);
+    assert!(before < division, "told once, and nothing less afterwards");
 }

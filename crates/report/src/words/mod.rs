@@ -18,7 +18,9 @@ use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
 use finishline_answer::process::{Limit, Process, Stopped, UnseenAtomic};
-use finishline_answer::verdict::{EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARANTEE, Verdict};
+use finishline_answer::verdict::{
+    self, EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARANTEE, Verdict,
+};
 use finishline_answer::{location, shell_word};
 use finishline_model::kinds::WaitKind;
 
@@ -110,7 +112,7 @@ pub(crate) fn meaning(answer: &Answer) -> &'static str {
     let verdict = answer.verdict;
     match &answer.about {
         About::Check(_) => verdict.meaning(),
-        About::Process(_) => verdict.native_meaning(),
+        About::Process(process) => verdict.native_meaning(process.division),
         About::Proof(proof) => match proof::range(proof) {
             Some(_) => verdict.ranged_proof_meaning(),
             None => verdict.proof_meaning(),
@@ -152,8 +154,8 @@ pub(crate) fn guarantee(answer: &Answer) -> String {
         },
         About::Process(process) => {
             let guarantee = process.extent.guarantee();
-            let threads = process.logical_threads.to_string();
-            let guarantee = guarantee.replace("{threads}", &threads);
+            let divided = verdict::divided(process.division, process.logical_threads);
+            let guarantee = guarantee.replace("{division}", &divided);
             let cut_short = answer.failure.is_some() || process.stopped.is_some();
             match cut_short && process.extent != Extent::Nothing {
                 true => format!("up to where the run ended, {guarantee}"),
@@ -177,7 +179,11 @@ pub(crate) fn stronger(answer: &Answer) -> Option<String> {
     match &answer.about {
         About::Check(check) => check.stronger.clone(),
         About::Process(process) => {
-            let limit = process.because?;
+            let Some(limit) = process.because else {
+                let further = verdict::divides_further(process.division);
+                let further = further.filter(|_| answer.verdict == Verdict::Certified);
+                return further.map(str::to_owned);
+            };
             let asked = (answer.findings.iter()).any(|finding| finding.rule != Rule::Race);
             // If there are races, only one question is left: whether unseen operations order them.
             let is_worth_it = limit == Limit::Unseen || (answer.verdict != Verdict::Race && !asked);

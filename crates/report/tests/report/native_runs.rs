@@ -14,6 +14,7 @@ use finishline_answer::task::{
 };
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
+use finishline_model::kinds::rayon::Division;
 use finishline_model::kinds::{
     NativeAccessKind, NativeTaskKind, SynchroniserKind, WaitKind, rayon,
 };
@@ -29,6 +30,7 @@ pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
         ("native-threads", threads(), 0),
         ("native-unseen", unseen(), 0),
         ("native-unseen-race", unseen_race(), 66),
+        ("native-divided", divided(), 0),
         ("native-idle", idle(), 4),
         ("native-stopped", stopped(), 4),
         ("native-failed", failed(), 3),
@@ -60,6 +62,7 @@ pub(crate) fn certified() -> Answer {
             known: None,
             status: 0,
             logical_threads: 16,
+            division: Division::Items,
             statistics: ProcessStatistics {
                 tasks: 15,
                 finishes: 7,
@@ -70,6 +73,13 @@ pub(crate) fn certified() -> Answer {
             },
         }),
     }
+}
+
+/// Nothing races, and some items ran as one piece.
+fn divided() -> Answer {
+    judged(certified(), Verdict::Certified, |process| {
+        process.division = Division::Partly;
+    })
 }
 
 /// The fields that only a process has.

@@ -4,6 +4,7 @@ use crate::bytes::{Bytes, put_number, put_text};
 use crate::error::Wrong;
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
+use finishline_model::kinds::rayon::Division;
 use std::ops::Range;
 
 /// What is known when the process begins.
@@ -52,6 +53,9 @@ pub struct End {
     /// From some point on the process was not checked.
     pub failed: bool,
     pub stopped: Option<Stop>,
+    /// How finely parallel iterators were divided. Traces before format 4 don't have it: they were
+    /// divided as for the threads of their pool.
+    pub division: Division,
 }
 
 /// A task waited for something that only another task could do.
@@ -124,6 +128,7 @@ impl End {
             put_number(&mut out, u64::from(stop.calls));
             put_number(&mut out, u64::from(stop.task.0));
         }
+        out.push(self.division.number() as u8);
         out
     }
 
@@ -145,6 +150,13 @@ impl End {
                     task: TaskId(bytes.small()?),
                 })
             })?,
+            division: match bytes.is_empty() {
+                true => Division::Threads,
+                false => {
+                    let division = Division::from_number(u32::from(bytes.byte()?));
+                    division.ok_or(Wrong::NoSuch("way to divide iterators"))?
+                }
+            },
         };
         bytes.end()?;
         Ok(end)
@@ -187,4 +199,36 @@ fn module(bytes: &mut Bytes) -> Result<Module, Wrong> {
         start: range.start,
         end: range.end,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_of_format_3_tells_nothing_of_the_division() {
+        let end = End {
+            goes_on: false,
+            modules: Vec::new(),
+            accesses: 7,
+            unfollowed: 0,
+            drop_in: Some(3),
+            failed: false,
+            stopped: None,
+            division: Division::Items,
+        };
+        let mut bytes = end.encode();
+        assert_eq!(End::decode(&bytes).as_ref(), Ok(&end));
+        bytes.pop();
+        let of_threads = End {
+            division: Division::Threads,
+            ..end
+        };
+        assert_eq!(End::decode(&bytes), Ok(of_threads));
+        bytes.push(Division::ALL.len() as u8);
+        assert_eq!(
+            End::decode(&bytes),
+            Err(Wrong::NoSuch("way to divide iterators"))
+        );
+    }
 }

@@ -2,6 +2,7 @@
 //! the answers.
 
 use crate::damage::{Random, Taken};
+use finishline_model::kinds::rayon::Division;
 use finishline_model::kinds::{NativeFinishKind, NativeTaskKind, WaitKind};
 use finishline_model::{AccessKind, FinishId, TaskId};
 use finishline_trace::error::Wrong;
@@ -262,6 +263,7 @@ impl Wild {
                 calls: self.small(),
                 task: TaskId(self.small()),
             }),
+            division: self.pick(&Division::ALL),
         }
     }
 }

@@ -85,10 +85,10 @@ fn another_version_is_named() {
         bytes[12..16].copy_from_slice(&sum);
         read(&bytes)
     };
-    assert!(matches!(with_version(4), Err(Error::Newer(4))));
+    assert!(matches!(with_version(5), Err(Error::Newer(5))));
     assert!(matches!(with_version(0), Err(Error::Newer(0))));
-    // A file of format 1 is one of format 2 without locks, and that one of format 3.
-    for version in 1..=3 {
+    // A file of format 1 is one of format 2 without locks, that one of format 3 without processes.
+    for version in 1..=4 {
         assert!(with_version(version).is_ok());
     }
 }

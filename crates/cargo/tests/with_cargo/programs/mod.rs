@@ -21,7 +21,10 @@ use std::sync::OnceLock;
 
 /// Programs about which the tool is still wrong, and why. A right answer is a failure too: the
 /// entry must be removed.
-const KNOWN_GAPS: &[(&str, &str)] = &[];
+const KNOWN_GAPS: &[(&str, &str)] = &[(
+    "thread_local_taken_clean",
+    "all tasks share one thread, and its buffer is taken for theirs",
+)];
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
 

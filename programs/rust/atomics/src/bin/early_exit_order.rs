@@ -4,7 +4,7 @@
 //! and how much is still visited, depends on the schedule, so the answer holds for the observed order.
 
 //@ verdict: certified-order
-//@ determinacy: atomic-ordered lock-ordered
+//@ determinacy: atomic-ordered
 
 use rayon::prelude::*;
 
