@@ -216,7 +216,7 @@ mod tests {
                 let child = shell("sleep 3600 & wait");
                 scope.spawn(|| ward.wait(child, Ending::KillGroup, Some(HOUR)))
             });
-            ward.interrupt(Signal::SIGINT);
+            ward.interrupt(Signal::SIGTERM);
             for waited in waiting {
                 let waited = waited.join().expect("no panic").expect("it ends");
                 assert_eq!(waited.1, Some(CutShort::Interrupt));
@@ -224,7 +224,7 @@ mod tests {
         });
         let later = ward.wait(shell("exec sleep 3600"), Ending::PassOn, None);
         let (status, cut_short) = later.expect("it ends");
-        assert_eq!(status.signal(), Some(Signal::SIGINT as i32));
+        assert_eq!(status.signal(), Some(Signal::SIGTERM as i32));
         assert_eq!(cut_short, Some(CutShort::Interrupt));
     }
 }

@@ -93,7 +93,10 @@ impl<T> Results<T> {
     /// All results as one. The tasks have ended.
     fn reduce(mut self, reduce: impl Fn(T, T) -> T) -> Option<T> {
         // SAFETY: the places are those of boxes that nobody else frees: they are taken out.
-        let boxes = self.0.drain(..).map(|place| unsafe { Box::from_raw(place.0) });
+        let boxes = self
+            .0
+            .drain(..)
+            .map(|place| unsafe { Box::from_raw(place.0) });
         let results = boxes.filter_map(|result| *result);
         results.reduce(reduce)
     }

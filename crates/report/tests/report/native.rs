@@ -527,7 +527,8 @@ fn what_holds_for_which_schedules_is_always_said() {
         native_runs::process(&mut run).extent = extent;
         let guarantee = report(&run, Format::Json)["guarantee"].clone();
         let guarantee = guarantee.as_str().expect("a sentence");
-        let sentence = extent.guarantee().replace("{threads}", "16");
+        let divided = ", parallel iterators divided as far as they can be";
+        let sentence = extent.guarantee().replace("{division}", divided);
         assert_eq!(guarantee, sentence);
         run.failure = Some(native_runs::failure("killed"));
         run.verdict = Verdict::Trap;
