@@ -25,6 +25,8 @@ pub struct Process {
     /// Atomic operations in the program that the instrumentation leaves out, whether or not the run
     /// came to them.
     pub unseen: Vec<UnseenAtomic>,
+    /// Who started threads, besides the first one.
+    pub started: Vec<Started>,
     pub stopped: Option<Stopped>,
     /// The races that the user's baseline lists. None without a baseline.
     pub known: Option<Known>,
@@ -129,7 +131,7 @@ impl Limit {
                 "the executable has no debug information, so it is not known whether it has atomic operations that are not seen"
             }
             Limit::Threads => {
-                "threads besides the first took part, and only their order in this run was seen"
+                "threads besides the first took part: they ran one at a time, in one order, and another order was not looked at; what a thread does for several tasks of a program counts as done one after the other"
             }
             Limit::Synchronised => "locks or atomics order conflicting accesses, or may do so",
         }
@@ -166,6 +168,16 @@ pub struct UnseenAtomic {
     pub operation: Option<String>,
     /// The function that it is a part of, demangled.
     pub function: String,
+    pub place: Option<Place>,
+}
+
+/// Threads that were started at one place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Started {
+    pub threads: u64,
+    /// The package that did so, if it is not the user's own code.
+    pub library: Option<String>,
+    /// Where, or where the user's code called the package.
     pub place: Option<Place>,
 }
 

@@ -65,7 +65,7 @@ impl Verdict {
                 "free of races in every schedule of this input: every order of its isolated and locked blocks that can differ was run; the order may still decide what is computed"
             }
             Verdict::Observed => {
-                "free of races in the schedule that was observed; another one may have some"
+                "no race was seen in the schedule that was observed; another one may have some"
             }
             Verdict::Race => {
                 "two conflicting accesses that nothing orders: the result may depend on the schedule"

@@ -136,7 +136,8 @@ fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Resul
         .join("release")
         .join(sources::RUNTIME_LIBRARY);
     let wrapped = wrapped_symbols(toolchain, quiet)?;
-    merge(&library, workshop.path(), &wrapped, &product.join(OBJECT))?;
+    let (library, object) = (&library, &product.join(OBJECT));
+    merge(toolchain, library, workshop.path(), &wrapped, object)?;
     let list: Vec<&str> = wrapped.iter().map(|(_, symbol)| symbol.as_str()).collect();
     let path = product.join(WRAPPED);
     fs::write(&path, list.join("\n")).map_err(|error| Problem::write(&path, error))?;
@@ -225,23 +226,32 @@ fn compile(
     succeed(&mut command, "the Finishline runtime could not be built")
 }
 
-/// Links the library to one relocatable object in which only the interface is global.
+/// Links the library to one relocatable object in which only the interface is global. The tools are
+/// those that come with rustc, or else those of the system.
 fn merge(
+    toolchain: &Toolchain,
     library: &Path,
     workshop: &Path,
     wrapped: &[(Wrapped, String)],
     object: &Path,
 ) -> Result<(), Problem> {
     let merged = workshop.join("merged.o");
-    let mut link = Command::new("ld");
+    let mut link = match toolchain.shipped("rust-lld")? {
+        Some(mut lld) => {
+            lld.args(["-flavor", "gnu"]);
+            lld
+        }
+        None => Command::new("ld"),
+    };
     // The linker deduplicates groups by name across objects, and these names are about to become
     // local.
     link.args(["-r", "--force-group-allocation", "--whole-archive", "-o"]);
     link.arg(&merged).arg(library);
-    succeed(&mut link, "`ld` could not link the Finishline runtime")?;
+    succeed(&mut link, "the Finishline runtime could not be linked")?;
 
     let mut global: Vec<String> = sources::global_symbols().map(str::to_owned).collect();
-    let mut localise = Command::new("objcopy");
+    let objcopy = toolchain.shipped("rust-objcopy")?;
+    let mut localise = objcopy.unwrap_or_else(|| Command::new("objcopy"));
     for (Wrapped { name, .. }, symbol) in wrapped {
         // The names that the linker's `--wrap` uses.
         localise.arg(format!(
@@ -260,7 +270,7 @@ fn merge(
     localise.arg(&list).arg(&merged).arg(object);
     succeed(
         &mut localise,
-        "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",
+        "`objcopy` could not prepare the Finishline runtime",
     )
 }
 
@@ -268,7 +278,10 @@ fn succeed(command: &mut Command, otherwise: &str) -> Result<(), Problem> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::new(format!("{otherwise} ({status})"))),
-        Err(error) => Err(Problem::new(format!("{otherwise}: {error}"))),
+        Err(error) => Err(Problem::new(format!(
+            "{otherwise}: {}: {error}",
+            command.get_program().display()
+        ))),
     }
 }
 

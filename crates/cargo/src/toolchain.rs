@@ -95,13 +95,34 @@ impl Toolchain {
         })
     }
 
+    fn sysroot(&self) -> Result<PathBuf, Problem> {
+        let sysroot = output(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
+        Ok(PathBuf::from(sysroot.trim_end()))
+    }
+
+    /// A tool that comes with rustc, ready to be called. Not every distribution of rustc has it.
+    pub(crate) fn shipped(&self, tool: &str) -> Result<Option<Command>, Problem> {
+        let sysroot = self.sysroot()?;
+        let path = sysroot.join("lib/rustlib").join(&self.host).join("bin");
+        let path = path.join(tool);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let mut command = Command::new(path);
+        // It may need the compiler's own libraries.
+        let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let others = env::split_paths(&libraries).filter(|path| !path.as_os_str().is_empty());
+        let libraries = env::join_paths([sysroot.join("lib")].into_iter().chain(others));
+        if let Ok(libraries) = libraries {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        Ok(Some(command))
+    }
+
     /// The precompiled standard library that programs are linked with.
     pub(crate) fn standard_library(&self) -> Result<PathBuf, Problem> {
-        let sysroot = output(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
-        let folder = Path::new(sysroot.trim_end())
-            .join("lib/rustlib")
-            .join(&self.host)
-            .join("lib");
+        let folder = self.sysroot()?;
+        let folder = folder.join("lib/rustlib").join(&self.host).join("lib");
         let entries = fs::read_dir(&folder).map_err(|error| Problem::read(&folder, error))?;
         let mut paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
         let is_std = |path: &PathBuf| {

@@ -51,6 +51,9 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
     let worst = worst.min_by_key(|tone| order.iter().position(|other| other == tone));
     let mut details = String::new();
     let processes = suite.answers.iter().filter_map(Answer::process);
+    if let Some(started) = words::all_started(processes.clone()) {
+        details += &definition("threads", &escape(&started));
+    }
     if let Some(unseen) = words::all_unseen(processes) {
         details += &definition("unseen", &escape(&unseen));
     }
@@ -126,6 +129,9 @@ fn header(answer: &Answer) -> String {
     let mut details = String::new();
     if let Some(limit) = answer.because() {
         details += &definition("because", &escape(limit.because()));
+    }
+    if let Some(started) = words::all_started(answer.process().into_iter()) {
+        details += &definition("threads", &escape(&started));
     }
     if let Some(unseen) = words::all_unseen(answer.process().into_iter()) {
         details += &definition("unseen", &escape(&unseen));

@@ -162,12 +162,17 @@ fn report(answer: &Answer, selection: Selection) -> Node {
     }
 }
 
-/// Why a process's verdict says no more, and the unseen operations.
+/// Why a process's verdict says no more, with threads and unseen operations.
 fn limits(process: &Process) -> Node {
     object! {
         "because": process.because.map(|limit| object! {
             "kind": limit.word(),
             "text": limit.because(),
+        }),
+        "thread_starts": Node::list(&process.started, |started| object! {
+            "threads": started.threads,
+            "library": started.library.as_ref(),
+            "place": started.place.as_ref().map(place),
         }),
         "unseen": Node::list(&process.unseen, |atomic| object! {
             "operation": atomic.operation.as_ref(),

@@ -328,6 +328,7 @@ fn properties(answer: &Answer) -> Node {
     let limits = match &answer.about {
         About::Process(process) => object! {
             "because": process.because.map(|limit| limit.because()),
+            "threads": words::all_started(std::iter::once(process)),
             "unseen": Node::list(&process.unseen, |atomic| words::unseen(atomic).into()),
         },
         About::Check(_) | About::Proof(_) => object! {},

@@ -438,6 +438,9 @@ impl Page {
         if let Some(limit) = answer.because() {
             self.labelled("", "because", BOLD, limit.because());
         }
+        if let Some(started) = words::all_started(answer.process().into_iter()) {
+            self.labelled("", "threads", BOLD, &started);
+        }
         if let Some(unseen) = words::all_unseen(answer.process().into_iter()) {
             self.labelled("", "unseen", BOLD, &unseen);
         }
@@ -480,6 +483,9 @@ impl Page {
             self.folded("  ", &format!("{}: {name}", answer.verdict));
         }
         let processes = suite.answers.iter().filter_map(Answer::process);
+        if let Some(started) = words::all_started(processes.clone()) {
+            self.labelled("", "threads", BOLD, &started);
+        }
         if let Some(unseen) = words::all_unseen(processes) {
             self.labelled("", "unseen", BOLD, &unseen);
         }

@@ -189,6 +189,9 @@ impl Findings {
             task_exists(stop.task)?;
             stack_exists(stop.stack)?;
         }
+        for start in &self.thread_starts {
+            stack_exists(start.stack)?;
+        }
         let object_exists = |object: &ListedObject| match *object {
             ListedObject::Heap { stack, task, .. } => stack_exists(stack).and(task_exists(task)),
             ListedObject::Stack { task, .. } => task_exists(task),

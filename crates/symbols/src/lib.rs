@@ -43,7 +43,7 @@ use finishline_answer::finding::{
 };
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::SourceLines;
-use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Stopped};
+use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Started, Stopped};
 use finishline_answer::rules::{self, ProcessFacts};
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_answer::task::{Frame, Origin, Stack};
@@ -134,6 +134,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
         stack: teller.stack(stop.stack),
         task: teller.tasks.task(stop.task, &mut teller.modules),
     });
+    let started = teller.started();
     let statistics = &findings.statistics;
     let mut answer = told(question, &facts, failure);
     answer.program = teller.program().to_owned();
@@ -152,6 +153,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
             Unseen::Operations(operations) => operations.clone(),
             Unseen::Unknown => Vec::new(),
         };
+        process.started = started;
         process.stopped = stopped;
         process.known = known;
         process.logical_threads = findings.logical_threads;
@@ -213,6 +215,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             extent: established.extent,
             because: established.because,
             unseen: Vec::new(),
+            started: Vec::new(),
             stopped: None,
             known: None,
             status: question.status,
@@ -327,6 +330,31 @@ impl<'f> Teller<'f> {
             modules: Modules::new(&findings.modules, Path::new(directory)),
             tasks: Tasks::new(findings, question.test.is_some()),
         }
+    }
+
+    /// Who started threads, and where.
+    fn started(&mut self) -> Vec<Started> {
+        let mut all: Vec<Started> = Vec::new();
+        for start in &self.findings.thread_starts {
+            let stack = self.stack(start.stack);
+            let mut origins = stack.frames.iter().map(|frame| &frame.origin);
+            let starter = origins.find(|origin| !matches!(origin, Origin::Std | Origin::System));
+            let library = match starter {
+                Some(starter @ (Origin::Dependency(_) | Origin::Rayon)) => Some(starter.word()),
+                _ => None,
+            };
+            let (library, place) = (library.map(str::to_owned), stack.place().cloned());
+            let known = (all.iter_mut()).find(|it| it.library == library && it.place == place);
+            match known {
+                Some(known) => known.threads += start.threads,
+                None => all.push(Started {
+                    threads: start.threads,
+                    library,
+                    place,
+                }),
+            }
+        }
+        all
     }
 
     fn program(&self) -> &'f str {

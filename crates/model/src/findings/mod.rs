@@ -60,6 +60,8 @@ record! {
         statistics: FindingsStatistics,
         /// Threads besides the first one.
         threads: u64,
+        /// Where those that were followed were started.
+        thread_starts: Vec<ListedStart>,
         /// Whether only the observed order of locks, atomics or threads separates some accesses.
         synchronised: bool,
         /// The wait in vain that ended the run, if there was one.
@@ -106,6 +108,15 @@ record! {
     ListedWait {
         what: WaitKind,
         task: u64,
+        stack: usize,
+    }
+}
+
+record! {
+    /// A place that started threads.
+    #[derive(Copy)]
+    ListedStart {
+        threads: u64,
         stack: usize,
     }
 }
@@ -227,6 +238,7 @@ impl FindingsFile {
             first: FirstHalf::Left,
             statistics: FindingsStatistics::default(),
             threads: 0,
+            thread_starts: Vec::new(),
             synchronised: false,
             stopped: None,
             distinct_races: 0,

@@ -12,7 +12,7 @@ use crate::facts::synchronisation::{Nature, Synchroniser};
 use finishline_detect::history::Meeting;
 use finishline_model::findings::{
     FindingsFile, FindingsStatistics, ListedAccess, ListedFinish, ListedLock, ListedModule,
-    ListedObject, ListedOrder, ListedPair, ListedSynchroniser, ListedTask, ListedWait,
+    ListedObject, ListedOrder, ListedPair, ListedStart, ListedSynchroniser, ListedTask, ListedWait,
 };
 use finishline_model::hash::IdMap;
 use finishline_model::kinds::rayon::{Division, FirstHalf, INTERFACE_VERSION};
@@ -62,6 +62,12 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
             stack: listing.stacks.number(checker, stopped.task, stopped.at),
         }
     });
+    let starts = checker.thread_starts().iter();
+    let thread_starts = starts.map(|&(at, creator, threads)| ListedStart {
+        threads,
+        stack: listing.stacks.number(checker, creator, at),
+    });
+    let thread_starts = thread_starts.collect();
     let (tasks, finishes) = listing.structure();
     let ordered_by = |class: ConflictClass| {
         let pairs = found.overlaps.iter();
@@ -93,6 +99,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
             atomic_ordered: ordered_by(ConflictClass::AtomicOrdered),
         },
         threads: process.threads,
+        thread_starts,
         synchronised: checker.synchronised(),
         stopped,
         distinct_races: found.races.distinct() as u64,

@@ -14,7 +14,7 @@ use super::tasks::StackedTask;
 use super::waiting::Spin;
 use super::{Checker, NO_SITE};
 use crate::facts::calls::CallStack;
-use crate::facts::structure::{TaskKind, Whereabouts};
+use crate::facts::structure::{Position, TaskKind, Whereabouts};
 use crate::facts::synchronisation::Told;
 use finishline_model::{Event, FinishId, ObjectId, TaskId, TaskKind as Creation};
 use finishline_trace::process::Call;
@@ -84,6 +84,8 @@ pub(super) struct Threads {
     /// Whose calls the checker has.
     calls: TaskId,
     pub(super) created: u64,
+    /// The places that created them, each with the first creator there.
+    starts: Vec<(Position, TaskId, u64)>,
     /// For ended threads, by the name that a join uses: the object that passes on what the thread
     /// did.
     objects: Vec<(u64, ObjectId)>,
@@ -97,12 +99,27 @@ impl Default for Threads {
             running: Some(TaskId::MAIN),
             calls: TaskId::MAIN,
             created: 0,
+            starts: Vec::new(),
             objects: Vec::new(),
         }
     }
 }
 
+impl Threads {
+    fn note_start(&mut self, at: Position, creator: TaskId) {
+        match self.starts.iter_mut().find(|(known, ..)| *known == at) {
+            Some((_, _, threads)) => *threads += 1,
+            None => self.starts.push((at, creator, 1)),
+        }
+    }
+}
+
 impl Checker {
+    /// Where the other threads were created: the place, a creator, how many.
+    pub fn thread_starts(&self) -> &[(Position, TaskId, u64)] {
+        &self.threads.starts
+    }
+
     /// Threads that are followed, besides the program's own.
     pub fn other_threads(&self) -> u64 {
         let of_test = u64::from(self.options.test_thread);
@@ -150,6 +167,9 @@ impl Checker {
         let Range { start, end } = self.thread.stack;
         self.forget(start, end.saturating_sub(start));
         self.threads.created += 1;
+        if self.other_threads() > 0 {
+            self.threads.note_start(created, parent);
+        }
         self.threads.in_place.push(task);
         self.event(Event::TaskBegin {
             task,

@@ -17,7 +17,7 @@ use finishline_answer::answer::{
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
-use finishline_answer::process::{Limit, Process, Stopped, UnseenAtomic};
+use finishline_answer::process::{Limit, Process, Started, Stopped, UnseenAtomic};
 use finishline_answer::verdict::{
     self, EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARANTEE, Verdict,
 };
@@ -26,8 +26,8 @@ use finishline_model::kinds::WaitKind;
 
 /// The most tests that an interrupt has left out and that are listed. The rest is counted.
 const MOST_NOT_RUN: usize = 20;
-/// The most unseen operations that are listed. The rest is counted.
-const MOST_UNSEEN: usize = 8;
+/// The most operations or threads that are listed. The rest is counted.
+const MOST_LISTED: usize = 8;
 
 /// `fig2.fin:10:17`.
 pub(crate) fn position(place: &Place) -> String {
@@ -372,15 +372,45 @@ pub(crate) fn all_unseen<'r>(processes: impl Iterator<Item = &'r Process>) -> Op
             told.push(atomic);
         }
     }
-    let more = told.len().saturating_sub(MOST_UNSEEN);
-    told.truncate(MOST_UNSEEN);
-    if more > 0 {
-        told.push(format!("{more} more"));
+    listed(told)
+}
+
+/// Who started threads: `4 started by tokio at src/main.rs:3:5 and 1 started at src/main.rs:9:5`.
+/// None if nobody did.
+pub(crate) fn all_started<'r>(processes: impl Iterator<Item = &'r Process>) -> Option<String> {
+    let mut all: Vec<Started> = Vec::new();
+    for one in processes.flat_map(|process| &process.started) {
+        let is_same = |it: &&mut Started| it.library == one.library && it.place == one.place;
+        match all.iter_mut().find(is_same) {
+            Some(known) => known.threads += one.threads,
+            None => all.push(one.clone()),
+        }
     }
-    let last = told.pop()?;
-    Some(match told.is_empty() {
+    listed(all.iter().map(started).collect())
+}
+
+fn started(started: &Started) -> String {
+    let mut told = format!("{} started", started.threads);
+    if let Some(library) = &started.library {
+        told += &format!(" by {library}");
+    }
+    if let Some(place) = &started.place {
+        told += &format!(" at {}", position(place));
+    }
+    told
+}
+
+/// The first of several things in full, and how many more there are. None if there are none.
+fn listed(mut all: Vec<String>) -> Option<String> {
+    let more = all.len().saturating_sub(MOST_LISTED);
+    all.truncate(MOST_LISTED);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    let last = all.pop()?;
+    Some(match all.is_empty() {
         true => last,
-        false => format!("{} and {last}", told.join(", ")),
+        false => format!("{} and {last}", all.join(", ")),
     })
 }
 

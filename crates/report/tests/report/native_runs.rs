@@ -8,7 +8,9 @@ use finishline_answer::finding::{
 };
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
-use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Stopped, UnseenAtomic};
+use finishline_answer::process::{
+    Known, Limit, Process, ProcessStatistics, Started, Stopped, UnseenAtomic,
+};
 use finishline_answer::task::{
     Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Stack, Step, Task, WhyParallel,
 };
@@ -58,6 +60,7 @@ pub(crate) fn certified() -> Answer {
             extent: Extent::EverySchedule,
             because: None,
             unseen: vec![],
+            started: vec![],
             stopped: None,
             known: None,
             status: 0,
@@ -347,7 +350,17 @@ pub(crate) fn threads() -> Answer {
     judged(certified(), Verdict::Observed, |process| {
         process.extent = Extent::ThisSchedule;
         process.because = Some(Limit::Threads);
-        process.statistics.threads = 2;
+        process.statistics.threads = 6;
+        let started = |threads, library: Option<&str>, line| Started {
+            threads,
+            library: library.map(str::to_owned),
+            place: Some(at(line, 5, "")),
+        };
+        process.started = vec![
+            started(4, Some("tokio"), 7),
+            started(1, None, 9),
+            started(1, Some("<b>"), 9),
+        ];
     })
 }
 
