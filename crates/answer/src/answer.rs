@@ -327,6 +327,18 @@ impl Answer {
         self.process()?.because
     }
 
+    /// Whether there is no race in this order of locks, atomics or threads, and tasks could run in
+    /// another one.
+    pub fn rests_on_an_order(&self) -> bool {
+        let Some(process) = self.process() else {
+            return false;
+        };
+        let counts = &process.statistics;
+        let has_tasks = counts.tasks > counts.threads + 1;
+        let limits = [Limit::Synchronised, Limit::Threads];
+        has_tasks && process.because.is_some_and(|limit| limits.contains(&limit))
+    }
+
     /// Whether there was nothing to check: such a process is neither clean nor a reason to worry.
     pub fn is_idle(&self) -> bool {
         self.verdict == Verdict::Unknown && self.because() == Some(Limit::NothingParallel)

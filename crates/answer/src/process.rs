@@ -28,6 +28,8 @@ pub struct Process {
     /// Who started threads, besides the first one.
     pub started: Vec<Started>,
     pub stopped: Option<Stopped>,
+    /// The orders of tasks that were run, if not only the usual one.
+    pub orders: Option<OrdersRun>,
     /// The races that the user's baseline lists. None without a baseline.
     pub known: Option<Known>,
     /// The exit status that the process ended with.
@@ -169,6 +171,17 @@ pub struct UnseenAtomic {
     /// The function that it is a part of, demangled.
     pub function: String,
     pub place: Option<Place>,
+}
+
+/// The orders of tasks in which a program was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrdersRun {
+    /// The one that the answer is about. The usual one is 0.
+    pub told: u32,
+    /// How many were run to their end, or until they showed a race.
+    pub ended: u32,
+    /// How many were ended early, since a task waited for one that runs later.
+    pub stopped: u32,
 }
 
 /// Threads that were started at one place.

@@ -7,6 +7,7 @@
 use crate::course::{Event, Selected};
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
+use crate::orders::{self, Asked, Ran, Shown};
 use crate::process::{self, Checked, Role};
 use crate::report::{self, Reporter, Standing};
 use crate::run::{self, CutShort, Ended, Run};
@@ -15,6 +16,7 @@ use crate::transcript::Transcript;
 use crate::ward::{Ending, Ward};
 use crate::{CARGO_FAILED, Problem};
 use finishline_answer::process::UNCHECKED_REMARK;
+use finishline_report::Style;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
@@ -113,8 +115,8 @@ struct Outcome {
     report: Vec<u8>,
     transcript: Transcript,
     passed: bool,
-    /// The command that runs the test without checks, if it may have failed because of them.
-    unchecked: Option<String>,
+    /// What to think of before the program is blamed for a failure, and a command.
+    hint: Option<(&'static str, String)>,
 }
 
 impl Outcome {
@@ -123,6 +125,7 @@ impl Outcome {
     }
 }
 
+/// Runs a test in its orders, and tells about the one that shows most.
 fn run_one(
     session: &Session,
     reporter: &Reporter,
@@ -130,7 +133,32 @@ fn run_one(
     program: &Path,
     test: &Test,
 ) -> Result<Outcome, Problem> {
-    let (mut run, printed) = execute(session, ward, program, &test.name)?;
+    let asked = Asked::by(&session.options, session.subcommand);
+    let in_order = |order| {
+        let (outcome, shown) = run_in_order(session, reporter, ward, program, test, order)?;
+        let interrupted = outcome.run.cut_short == Some(CutShort::Interrupt);
+        Ok((outcome, if interrupted { Shown::Enough } else { shown }))
+    };
+    let (mut outcome, orders) = orders::run(asked, in_order)?;
+    if orders != outcome.run.orders {
+        // Only now it is known how many orders there were.
+        outcome.run.orders = orders;
+        let told = reporter.tell(&outcome.run, outcome.run.failure.as_deref());
+        outcome.report = told.text(style(session)).map_err(Printer::problem)?;
+    }
+    Ok(outcome)
+}
+
+fn run_in_order(
+    session: &Session,
+    reporter: &Reporter,
+    ward: &Ward,
+    program: &Path,
+    test: &Test,
+    order: u32,
+) -> Result<(Outcome, Shown), Problem> {
+    let (mut run, printed) = execute(session, ward, program, &test.name, order)?;
+    run.orders = Ran::only(order);
     let transcript = Transcript::read(&printed, &test.name);
     let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
     let is_own_end = !passed && run.cut_short.is_none();
@@ -142,17 +170,28 @@ fn run_one(
         // We ended the process, and the report says why.
         run.failure = None;
     }
-    let style = report::style(session.options.color, io::stdout().is_terminal());
     let is_suspect = run.failure.is_some() && told.is_parallel();
-    let unchecked = is_suspect.then(|| session.command.unchecked(Some(&test.name)));
-    Ok(Outcome {
+    let (name, command) = (Some(&*test.name), &session.command);
+    let outcome = Outcome {
         standing,
-        report: told.text(style).map_err(Printer::problem)?,
+        report: told.text(style(session)).map_err(Printer::problem)?,
+        hint: is_suspect.then(|| match order {
+            0 => (UNCHECKED_REMARK, command.unchecked(name)),
+            _ => (OTHER_ORDER_REMARK, command.replay(name, order)),
+        }),
         run,
         transcript,
         passed,
-        unchecked,
-    })
+    };
+    Ok((outcome, told.shown()))
+}
+
+/// Of a test that failed in another order than the usual one.
+const OTHER_ORDER_REMARK: &str = "it failed in another order of its tasks, which is as possible as \
+     the usual one; this command repeats it";
+
+fn style(session: &Session) -> Style {
+    report::style(session.options.color, io::stdout().is_terminal())
 }
 
 /// How a test failed, in a sentence.
@@ -176,8 +215,9 @@ fn execute(
     ward: &Ward,
     program: &Path,
     test: &str,
+    order: u32,
 ) -> Result<(Run, Vec<u8>), Problem> {
-    let mut checked = Checked::new(session, program, &run_only(test), Role::Test)?;
+    let mut checked = Checked::new(session, program, &run_only(test), Role::Test, order)?;
     let path = checked.folder.join("output");
     let failed = |error| Problem::write(&path, error);
     let file = File::create(&path).map_err(failed)?;
@@ -375,9 +415,9 @@ impl Printer {
                 }
             }
         }
-        if let Some(command) = &outcome.unchecked {
+        if let Some((remark, command)) = &outcome.hint {
             writeln!(self.stream, "\n---- {} hint ----", test.name)?;
-            writeln!(self.stream, "{UNCHECKED_REMARK}:\n{command}")?;
+            writeln!(self.stream, "{remark}:\n{command}")?;
         }
         if !outcome.report.is_empty() {
             writeln!(self.stream, "\n---- {} report ----", test.name)?;

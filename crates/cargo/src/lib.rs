@@ -26,6 +26,7 @@ mod course;
 mod harness;
 mod libtest;
 mod options;
+mod orders;
 mod overlay;
 mod problem;
 mod process;

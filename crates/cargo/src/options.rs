@@ -77,6 +77,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "HALF", default_value = "left")]
     pub(crate) first: First,
 
+    /// In how many orders to run tasks where locks, atomics or threads order something [default: 4
+    /// for `test`, 1 for `run`]
+    #[arg(long, value_name = "N")]
+    pub(crate) orders: Option<NonZeroU32>,
+
+    /// Run the tasks in this order alone: that of a report, which names it
+    #[arg(long, value_name = "K")]
+    pub(crate) order: Option<u32>,
+
     /// Also report conflicts that locks or atomics order one way or the other
     #[arg(long)]
     pub(crate) determinacy: bool,
@@ -111,6 +120,12 @@ impl Options {
         }
         if self.first == First::Right {
             words.push("--first=right".to_owned());
+        }
+        if let Some(orders) = self.orders {
+            words.push(format!("--orders={orders}"));
+        }
+        if let Some(order) = self.order {
+            words.push(format!("--order={order}"));
         }
         if self.determinacy {
             words.push("--determinacy".to_owned());
@@ -207,8 +222,10 @@ mod tests {
         let usual = of_the_run("--logical-threads 16");
         assert_eq!(usual, "--logical-threads=16");
         assert_eq!(
-            of_the_run("--determinacy --first right --divide threads --logical-threads 4"),
-            "--logical-threads=4 --divide=threads --first=right --determinacy"
+            of_the_run(
+                "--determinacy --order 2 --first right --divide threads --logical-threads 4"
+            ),
+            "--logical-threads=4 --divide=threads --first=right --order=2 --determinacy"
         );
     }
 

@@ -56,6 +56,7 @@ impl<'a> Checked<'a> {
         program: &'a Path,
         arguments: &[OsString],
         role: Role,
+        order: u32,
     ) -> Result<Checked<'a>, Problem> {
         let folder = session.new_folder("run")?;
         let options = &session.options;
@@ -73,7 +74,7 @@ impl<'a> Checked<'a> {
         let logical_threads = logical_threads.min(MOST_LOGICAL_THREADS);
         // The file comes last, because its name may contain spaces.
         let mut text = OsString::from(format!(
-            "logical-threads={} divide={divide} first={first} max-races={} determinacy={} \
+            "logical-threads={} divide={divide} first={first} order={order} max-races={} determinacy={} \
              test-thread={} output=",
             logical_threads,
             options.max_races,
@@ -123,6 +124,7 @@ impl<'a> Checked<'a> {
                 None => ended.failure(self.subcommand),
             },
             findings,
+            orders: None,
             checked: true,
         })
     }

@@ -8,8 +8,10 @@
 use crate::Problem;
 use crate::course::Course;
 use crate::options::{Color, Format, Options, Subcommand};
+use crate::orders::Shown;
 use crate::run::{CutShort, Run};
 use crate::session::Session;
+use finishline_answer::answer::About;
 use finishline_answer::baseline::{Baseline, KnownRace};
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
 use finishline_answer::finding::{Suppressed, SuppressionEntry};
@@ -110,7 +112,10 @@ impl<'a> Reporter<'a> {
             directory: &self.session.command.directory,
             program: &run.program_name(),
             test: run.test.as_deref(),
-            replay: &self.session.command.replay(run.test.as_deref()),
+            replay: &self
+                .session
+                .command
+                .replay(run.test.as_deref(), run.order()),
             failure,
             panicked: panicked.as_ref(),
             executable: &run.program.to_string_lossy(),
@@ -170,8 +175,11 @@ impl<'a> Reporter<'a> {
                 unseen: self.unseen(&findings),
                 ..question
             };
-            told.processes
-                .push(finishline_symbols::symbolise(&findings, &question));
+            let mut answer = finishline_symbols::symbolise(&findings, &question);
+            if let About::Process(process) = &mut answer.about {
+                process.orders = run.orders.map(Into::into);
+            }
+            told.processes.push(answer);
         }
         if !heard {
             told.processes.push(finishline_symbols::unheard(question));
@@ -332,6 +340,21 @@ impl Told {
         match !self.notes.is_empty() || self.processes.iter().any(cut_short) {
             true => Standing::Unchecked,
             false => Standing::NothingFound,
+        }
+    }
+
+    /// What the run shows about the orders of its tasks.
+    pub(crate) fn shown(&self) -> Shown {
+        let decides = |run: &Answer| run.verdict == Verdict::Race || run.failure.is_some();
+        match self.standing() {
+            _ if self.processes.iter().any(decides) => return Shown::Enough,
+            Standing::Stopped => return Shown::Stopped,
+            Standing::Unchecked => return Shown::Enough,
+            Standing::Races | Standing::NothingFound => {}
+        }
+        match self.processes.iter().any(Answer::rests_on_an_order) {
+            true => Shown::NothingInThisOrder,
+            false => Shown::Nothing,
         }
     }
 

@@ -1,6 +1,7 @@
 //! One checked process: what it was, how it ended, and where its findings are.
 
 use crate::options::Subcommand;
+use crate::orders::Ran;
 use finishline_answer::process::Limit;
 use serde::{Deserialize, Serialize};
 use std::env;
@@ -24,11 +25,18 @@ pub(crate) struct Run {
     pub(crate) failure: Option<String>,
     /// The findings of the process and of instrumented processes that it started.
     pub(crate) findings: Vec<PathBuf>,
+    /// In which order of its tasks it ran, and how many others did, if there were others.
+    pub(crate) orders: Option<Ran>,
     /// False for a program that runs as a part of the compiler, and was built without checks.
     pub(crate) checked: bool,
 }
 
 impl Run {
+    /// The order of its tasks in which it ran.
+    pub(crate) fn order(&self) -> u32 {
+        self.orders.map_or(0, |orders| orders.told)
+    }
+
     pub(crate) fn program_name(&self) -> String {
         name_of(&self.program)
     }

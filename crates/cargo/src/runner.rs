@@ -6,7 +6,9 @@
 
 use crate::course::Event;
 use crate::options::Subcommand;
+use crate::orders::{self, Asked, Shown};
 use crate::process::{self, Checked, Role};
+use crate::report::Reporter;
 use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
 use crate::ward::{Ending, Ward};
@@ -16,6 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::ffi::OsString;
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -55,7 +58,7 @@ pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Probl
     }
     let run = match testing && wrapper::unchecked_mark(program).exists() {
         true => run_unchecked(session, &ward, program, arguments)?,
-        false => run_whole(session, &ward, program, arguments)?,
+        false => run_in_orders(session, &ward, program, arguments)?,
     };
     let status = run.ended.status();
     session.record(&Event::Ended(run))?;
@@ -77,13 +80,35 @@ fn ward_of_tests(session: &Session) -> Result<Ward, Problem> {
     Ok(ward)
 }
 
-fn run_whole(
+/// Runs a program in its orders, and returns the run that shows most.
+fn run_in_orders(
     session: &Session,
     ward: &Ward,
     program: &Path,
     arguments: &[OsString],
 ) -> Result<Run, Problem> {
-    let mut checked = Checked::new(session, program, arguments, Role::Program)?;
+    let asked = Asked::by(&session.options, session.subcommand);
+    let reporter = Reporter::new(session)?;
+    let (mut run, orders) = orders::run(asked, |order| {
+        let run = run_whole(session, ward, program, arguments, order)?;
+        let shown = match asked {
+            Asked::UpTo(NonZeroU32::MIN) | Asked::One(_) => Shown::Enough,
+            Asked::UpTo(_) => reporter.tell(&run, run.failure.as_deref()).shown(),
+        };
+        Ok((run, shown))
+    })?;
+    run.orders = orders;
+    Ok(run)
+}
+
+fn run_whole(
+    session: &Session,
+    ward: &Ward,
+    program: &Path,
+    arguments: &[OsString],
+    order: u32,
+) -> Result<Run, Problem> {
+    let mut checked = Checked::new(session, program, arguments, Role::Program, order)?;
     let (status, cut_short) = to_the_end(session, ward, program, &mut checked.command)?;
     checked.collect(None, status, cut_short)
 }
@@ -106,6 +131,7 @@ fn run_unchecked(
         panicked: None,
         failure: ended.failure(session.subcommand),
         findings: Vec::new(),
+        orders: None,
         checked: false,
     })
 }

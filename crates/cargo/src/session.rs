@@ -45,6 +45,9 @@ pub(crate) struct Session {
     pub(crate) users_environment: Vec<(String, Option<String>)>,
 }
 
+/// The option that chooses an order of tasks.
+const ORDER: &str = "--order=";
+
 /// The user's command line and directory.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct CommandLine {
@@ -67,9 +70,14 @@ impl CommandLine {
         self.before.iter().any(|word| word == "--no-run")
     }
 
-    /// The command that repeats the result, for one test if there is one.
-    pub(crate) fn replay(&self, test: Option<&str>) -> String {
-        self.once_more(&self.before, test)
+    /// The command that repeats the result, for one test if there is one, in this order of tasks.
+    pub(crate) fn replay(&self, test: Option<&str>, order: u32) -> String {
+        let mut before = self.before.clone();
+        if order > 0 {
+            before.retain(|word| !word.starts_with(ORDER));
+            before.push(format!("{ORDER}{order}"));
+        }
+        self.once_more(&before, test)
     }
 
     /// The command that runs the same without checks.
@@ -255,12 +263,16 @@ mod tests {
             after: words(&["it's"]),
         };
         assert_eq!(
-            command.replay(None),
+            command.replay(None, 0),
             r"cargo finishline test --features 'a b' -- 'it'\''s'"
         );
         assert_eq!(
-            command.replay(Some("a::b")),
+            command.replay(Some("a::b"), 0),
             "cargo finishline test --features 'a b' -- --include-ignored --exact a::b"
+        );
+        assert_eq!(
+            command.replay(Some("a::b"), 2),
+            "cargo finishline test --features 'a b' --order=2 -- --include-ignored --exact a::b"
         );
         assert_eq!(
             command.unchecked(Some("a::b")),

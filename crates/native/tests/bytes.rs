@@ -1,4 +1,5 @@
-//! Random programs of tasks that access overlapping bytes, against the oracle byte by byte.
+//! Random programs of tasks that access overlapping bytes, against the oracle byte by byte. A task
+//! runs when it is created, or at any time until its finish ends.
 //!
 //! The oracle sees each byte as a location of its own, a byte that was allocated again as a new
 //! one, and the end of a block as a write. The checker must find the same racing bytes, and every
@@ -46,6 +47,8 @@ struct Pair {
     tasks: u32,
     finishes: u32,
     running: TaskId,
+    /// Tasks that were created and have not run.
+    created: Vec<(TaskId, FinishId, u32)>,
     /// By byte of the window: how often it was allocated.
     generation: [u64; WINDOW as usize],
     /// The blocks that may be freed: where each begins and how long it is.
@@ -84,6 +87,7 @@ impl Pair {
             tasks: 1,
             finishes: 1,
             running: TaskId::MAIN,
+            created: Vec::new(),
             generation: [0; WINDOW as usize],
             blocks: BTreeMap::new(),
             accesses: 0,
@@ -102,12 +106,13 @@ impl Pair {
                 return;
             }
             self.statements -= 1;
-            match self.random.below(if depth < 5 { 13 } else { 9 }) {
+            match self.random.below(if depth < 5 { 14 } else { 9 }) {
                 0..=5 => (0..1 + self.random.below(6)).for_each(|_| self.access()),
                 6 => self.allocate(),
                 7 => self.free(),
                 8 => self.reallocate(),
                 9..=10 => self.nested_finish(depth),
+                11 => drop(self.run_created(None)),
                 _ => self.task(finish, depth),
             }
         }
@@ -124,12 +129,41 @@ impl Pair {
             finish,
             site: SITE,
         });
-        self.checker
-            .begin_task(TaskKind::Rayon(rayon::TaskKind::ScopeSpawn), finish, 0, 0);
+        let kind = TaskKind::Rayon(rayon::TaskKind::ScopeSpawn);
+        if self.random.below(3) == 0 {
+            assert_eq!(self.checker.create_task(kind, finish, 0), task);
+            self.created.push((task, finish, depth));
+            self.running = parent;
+            return;
+        }
+        self.checker.begin_task(kind, finish, 0, 0);
+        self.body(task, finish, depth);
+        self.running = parent;
+    }
+
+    fn body(&mut self, task: TaskId, finish: FinishId, depth: u32) {
         self.block(finish, depth + 1);
         self.checker.end_task();
         self.oracle.event(&Event::TaskEnd { task });
-        self.running = parent;
+    }
+
+    /// Runs one of the tasks that wait to run, on top of the running one. Tells whether there was
+    /// one, of this finish if one is given.
+    fn run_created(&mut self, of: Option<FinishId>) -> bool {
+        let waits = |(_, finish, _): &(TaskId, FinishId, u32)| of.is_none_or(|of| of == *finish);
+        let number = self.created.iter().filter(|it| waits(it)).count() as u64;
+        if number == 0 {
+            return false;
+        }
+        let chosen = self.random.below(number) as usize;
+        let mut places = (0..self.created.len()).filter(|at| waits(&self.created[*at]));
+        let at = places.nth(chosen).expect("one of those that wait");
+        let (task, finish, depth) = self.created.swap_remove(at);
+        self.checker.run_created(task, 0);
+        let below = std::mem::replace(&mut self.running, task);
+        self.body(task, finish, depth);
+        self.running = below;
+        true
     }
 
     fn nested_finish(&mut self, depth: u32) {
@@ -148,6 +182,7 @@ impl Pair {
             finish
         );
         self.block(finish, depth + 1);
+        while self.run_created(Some(finish)) {}
         self.checker.end_finish(finish);
         self.oracle.event(&Event::FinishEnd {
             task,
@@ -311,6 +346,7 @@ impl Pair {
 
     fn compare(mut self) -> usize {
         self.block(FinishId::ROOT, 0);
+        while self.run_created(None) {}
         let racing = self.oracle.racing_locations(Mode::Structure);
         let expected: BTreeSet<u64> = racing.iter().map(|location| location.0 % WINDOW).collect();
         let found: BTreeSet<u64> = self

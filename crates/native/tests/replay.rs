@@ -83,6 +83,8 @@ struct ProcessUnderTest {
     rounds: Vec<u64>,
     blocks: Vec<u64>,
     finishes: Vec<FinishId>,
+    /// Tasks that wait to run, and their finishes.
+    created: Vec<(TaskId, FinishId)>,
 }
 
 /// What is written when a race is found.
@@ -151,6 +153,7 @@ impl ProcessUnderTest {
             rounds: Vec::new(),
             blocks: Vec::new(),
             finishes: vec![FinishId::ROOT],
+            created: Vec::new(),
         }
     }
 
@@ -302,12 +305,20 @@ impl ProcessUnderTest {
         } else {
             let at = self.random.below(self.finishes.len() as u64) as usize;
             let (finish, entry) = (self.finishes[at], self.stack_pointer());
-            self.checker.begin_task(
-                TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
-                finish,
-                place,
-                entry,
-            );
+            let kind = TaskKind::Rayon(rayon::TaskKind::ScopeSpawn);
+            match self.random.below(4) {
+                0 => {
+                    let task = self.checker.create_task(kind, finish, place);
+                    self.created.push((task, finish));
+                    return;
+                }
+                1 if !self.created.is_empty() => {
+                    let at = self.random.below(self.created.len() as u64) as usize;
+                    let (task, _) = self.created.swap_remove(at);
+                    self.checker.run_created(task, entry);
+                }
+                _ => self.checker.begin_task(kind, finish, place, entry),
+            }
             let frames = self.own().frames.len();
             self.own().open.push(Open::Task { frames });
         }
@@ -323,6 +334,7 @@ impl ProcessUnderTest {
             Some(Open::Finish(finish)) => {
                 self.checker.end_finish(finish);
                 self.finishes.retain(|other| *other != finish);
+                self.created.retain(|(_, of)| *of != finish);
             }
             None => {}
         }

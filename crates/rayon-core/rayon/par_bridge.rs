@@ -9,8 +9,8 @@
 //! As a task for each item takes memory, the drop-in limits how many there are (`division.rs`).
 //! What the limit leaves is used up item by item by the creator, beside all tasks.
 //!
-//! The drop-in for rayon-core runs a task when it is spawned. So an iterator that waits for what
-//! becomes of its items goes on here, and `find_any` on an endless one ends.
+//! Each task has ended before the next item is taken. So an iterator that waits for what becomes of
+//! its items goes on here, and `find_any` on an endless one ends.
 
 use crate::iter::plumbing::{Folder, Reducer, UnindexedConsumer};
 use crate::iter::ParallelIterator;
@@ -52,7 +52,7 @@ where
         let mut results = Results(Vec::new());
         let of_tasks = &mut results;
         let reducers = consumer.split_off_left();
-        let rest = crate::scope(move |scope| {
+        let rest = rayon_core::scope_in_turn(move |scope| {
             while !consumer.full() && rayon_core::divides_further() {
                 let Some(item) = items.next() else { break };
                 let place = of_tasks.next();

@@ -9,8 +9,8 @@
 
 use crate::place::Visit;
 use crate::pool::PoolRef;
-use crate::runtime::{Finish, FinishKind, TaskKind};
-use crate::task::{self, Joined};
+use crate::runtime::{self, Finish, FinishKind, TaskKind};
+use crate::task::{self, Detached, Joined};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic;
@@ -91,9 +91,10 @@ where
 /// Spawns a task that runs `op` on every thread. `op` must not unwind.
 pub(crate) fn detach_broadcast(pool: &PoolRef, finish: Finish, op: impl Fn(BroadcastContext<'_>)) {
     let of_task = pool.clone();
-    task::detach(TaskKind::SpawnBroadcast, finish, move || {
+    let task = Detached::new(move || {
         on_every_thread(&of_task, &op);
     });
+    task.run(TaskKind::SpawnBroadcast, finish);
 }
 
 fn on_every_thread<R>(
@@ -112,9 +113,14 @@ fn on_every_thread<R>(
         })
         .collect();
     let finish = Finish::begin(FinishKind::Broadcast);
-    for (index, task) in tasks.iter_mut().enumerate() {
+    let last_first = runtime::right_first();
+    for turn in 0..tasks.len() {
+        let index = match last_first {
+            true => tasks.len() - 1 - turn,
+            false => turn,
+        };
         let _visit = Visit::thread(pool, index);
-        task.run(TaskKind::Broadcast, finish);
+        tasks[index].run(TaskKind::Broadcast, finish);
     }
     finish.end();
     tasks.into_iter().map(Joined::into_outcome).collect()

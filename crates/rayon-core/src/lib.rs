@@ -54,6 +54,8 @@ pub use self::configuration::{initialize, Configuration};
 pub use self::division::divides_further;
 pub use self::error::ThreadPoolBuildError;
 pub use self::join::{join, join_context, FnContext};
+#[doc(hidden)]
+pub use self::scope::scope_in_turn;
 pub use self::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use self::spawn::{spawn, spawn_fifo};
 pub use self::thread_pool::{

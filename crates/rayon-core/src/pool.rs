@@ -19,7 +19,7 @@ use crate::builder::ThreadPoolBuilder;
 use crate::error::{BuildResult, Reason};
 use crate::place::{self, Threads, Visit};
 use crate::runtime::{Finish, FinishKind, TaskKind};
-use crate::task::{self, Joined};
+use crate::task::{self, Detached, Joined};
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use std::any::Any;
 use std::fmt;
@@ -174,9 +174,8 @@ impl PoolRef {
         let logical = mem::take(&mut *lock(&self.logical));
         if self.handlers.exit.is_some() {
             for index in logical {
-                task::detach(TaskKind::SpawnBroadcast, Finish::PROGRAM, move || {
-                    self.thread_exits(index);
-                });
+                let task = Detached::new(move || self.thread_exits(index));
+                task.run(TaskKind::SpawnBroadcast, Finish::PROGRAM);
             }
         }
     }

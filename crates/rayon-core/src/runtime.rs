@@ -1,4 +1,4 @@
-//! The interface to the Finishline runtime: six C functions, and the only file that declares them.
+//! The interface to the Finishline runtime: nine C functions, and the only file that declares them.
 //!
 //! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
 //! closes a finish. A task names the finish that waits for it, which need not be the innermost one.
@@ -35,6 +35,9 @@ unsafe extern "C" {
     fn __finishline_finish_end(finish: u64);
     fn __finishline_task(kind: u32, finish: u64, body: Body, data: *mut c_void);
     fn __finishline_right_first() -> u32;
+    fn __finishline_defers() -> u32;
+    fn __finishline_task_create(kind: u32, finish: u64) -> u64;
+    fn __finishline_task_run(task: u64, body: Body, data: *mut c_void);
     fn __finishline_divided(division: u32);
 }
 
@@ -74,7 +77,40 @@ pub(crate) unsafe fn task(kind: TaskKind, finish: Finish, body: Body, data: *mut
     unsafe { __finishline_task(kind.number(), finish.0, body, data) }
 }
 
-/// Whether the right half of each join runs before the left one.
+/// A task that was created and has not run yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreatedTask(u64);
+
+impl CreatedTask {
+    /// Creates a task that `finish` waits for, if the runtime wants it to run later. It must be run
+    /// before the finish ends.
+    #[inline(never)]
+    pub(crate) fn deferred(kind: TaskKind, finish: Finish) -> Option<CreatedTask> {
+        attached();
+        // SAFETY: calls without preconditions, after attaching; a holder of a `Finish` is inside
+        // it.
+        let task = unsafe {
+            match __finishline_defers() {
+                0 => 0,
+                _ => __finishline_task_create(kind.number(), finish.0),
+            }
+        };
+        (task != 0).then_some(CreatedTask(task))
+    }
+
+    /// Runs `body(data)` as this task.
+    ///
+    /// # Safety
+    ///
+    /// As of [`task`]. A task is run once.
+    #[inline(never)]
+    pub(crate) unsafe fn run(self, body: Body, data: *mut c_void) {
+        // SAFETY: by contract.
+        unsafe { __finishline_task_run(self.0, body, data) }
+    }
+}
+
+/// Whether the right half of the next join runs before the left one.
 pub(crate) fn right_first() -> bool {
     // SAFETY: a call without preconditions.
     unsafe { __finishline_right_first() != 0 }

@@ -11,13 +11,13 @@
 use crate::broadcast::{self, BroadcastContext};
 use crate::place::Visit;
 use crate::pool::PoolRef;
-use crate::runtime::{Finish, FinishKind, TaskKind};
-use crate::task;
+use crate::runtime::{CreatedTask, Finish, FinishKind, TaskKind};
+use crate::task::{self, Detached};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Spawns tasks that end before the call of [`scope`] does, and may borrow what outlives it.
 pub struct Scope<'scope> {
@@ -32,6 +32,10 @@ pub struct ScopeFifo<'scope> {
 struct ScopeBase<'scope> {
     pool: PoolRef,
     finish: Finish,
+    /// Tasks that run when the body has ended, the latest first.
+    deferred: Mutex<Vec<(CreatedTask, Detached)>>,
+    /// Whether tasks may run so late.
+    may_defer: bool,
     first_panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// Tasks take the scope and live for `'scope`, so the lifetime must be invariant.
     #[allow(clippy::type_complexity)]
@@ -48,6 +52,21 @@ where
     let pool = PoolRef::current();
     let _in_pool = Visit::pool(&pool);
     Scope::run(FinishKind::Scope, pool.clone(), op)
+}
+
+/// Like [`scope`], but each task has ended when its `spawn` returns, in every order. Tasks of an
+/// iterator may be endlessly many, and the next one may wait for them.
+#[doc(hidden)]
+pub fn scope_in_turn<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    let pool = PoolRef::current();
+    let _in_pool = Visit::pool(&pool);
+    let mut base = ScopeBase::open(FinishKind::Scope, pool.clone());
+    base.may_defer = false;
+    Scope::run_in(base, op)
 }
 
 /// Like [`scope`], for tasks that a thread should take in the order in which it spawned them.
@@ -93,7 +112,10 @@ where
 
 impl<'scope> Scope<'scope> {
     fn run<R>(kind: FinishKind, pool: PoolRef, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        let base = ScopeBase::open(kind, pool);
+        Scope::run_in(ScopeBase::open(kind, pool), op)
+    }
+
+    fn run_in<R>(base: ScopeBase<'scope>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
         let scope = Scope { base };
         let result = scope.base.keep_panic(|| op(&scope));
         scope.base.close(result)
@@ -150,16 +172,45 @@ impl ScopeBase<'_> {
         ScopeBase {
             pool,
             finish: Finish::begin(kind),
+            deferred: Mutex::default(),
+            may_defer: true,
             first_panic: Mutex::new(None),
             marker: PhantomData,
         }
     }
 
     fn spawn(&self, kind: TaskKind, body: impl FnOnce()) {
-        let _elsewhere = Visit::another_thread(&self.pool);
-        task::detach(kind, self.finish, move || {
+        let body = Detached::new(move || {
             self.keep_panic(body);
         });
+        self.start(kind, body);
+    }
+
+    /// Runs a task, or puts it off until the body of the scope has ended.
+    #[inline(never)]
+    fn start(&self, kind: TaskKind, body: Detached) {
+        let later = match self.may_defer {
+            true => CreatedTask::deferred(kind, self.finish),
+            false => None,
+        };
+        match later {
+            Some(task) => lock(&self.deferred).push((task, body)),
+            None => {
+                let _elsewhere = Visit::another_thread(&self.pool);
+                body.run(kind, self.finish);
+            }
+        }
+    }
+
+    /// Runs the tasks that were put off, and those that they spawn.
+    #[inline(never)]
+    fn catch_up(&self) {
+        loop {
+            let latest = lock(&self.deferred).pop();
+            let Some((task, body)) = latest else { return };
+            let _elsewhere = Visit::another_thread(&self.pool);
+            body.run_as(task);
+        }
     }
 
     fn spawn_broadcast(&self, body: impl Fn(BroadcastContext<'_>)) {
@@ -181,10 +232,7 @@ impl ScopeBase<'_> {
 
     #[inline(never)]
     fn keep(&self, payload: Box<dyn Any + Send>) {
-        let mut first = self
-            .first_panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut first = lock(&self.first_panic);
         let later = match &*first {
             None => first.replace(payload),
             Some(_) => Some(payload),
@@ -196,13 +244,11 @@ impl ScopeBase<'_> {
 
     #[inline(never)]
     fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
-        self.first_panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        lock(&self.first_panic).take()
     }
 
     fn close<R>(&self, result: Option<R>) -> R {
+        self.catch_up();
         self.finish.end();
         if let Some(payload) = self.take_panic() {
             panic::resume_unwind(payload);
@@ -217,6 +263,11 @@ impl ScopeBase<'_> {
             .field("panic", &self.first_panic)
             .finish()
     }
+}
+
+/// Locks a mutex. A panic can't break an invariant here, so poisoning is ignored.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Scope<'_> {

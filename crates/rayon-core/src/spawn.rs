@@ -5,7 +5,7 @@
 use crate::place::Visit;
 use crate::pool::PoolRef;
 use crate::runtime::{Finish, TaskKind};
-use crate::task;
+use crate::task::{self, Detached};
 
 /// Spawns a task into the current pool.
 pub fn spawn<F>(func: F)
@@ -29,9 +29,10 @@ where
 {
     let _elsewhere = Visit::another_thread(pool);
     let of_task = pool.clone();
-    task::detach(kind, Finish::PROGRAM, move || {
+    let task = Detached::new(move || {
         if let Err(payload) = task::catch(func) {
             of_task.handle_panic(payload);
         }
     });
+    task.run(kind, Finish::PROGRAM);
 }

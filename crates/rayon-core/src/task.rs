@@ -6,17 +6,17 @@
 //! - `Joined` is for tasks whose creator waits for them. It lives in the creator's frame and holds
 //!   the closure and the outcome. The task reads and writes it. The creator looks again only after
 //!   the finish has ended, which orders the two.
-//! - `detach` is for tasks that run beside their creator. Their closure can't stay in the creator's
-//!   frame: after the call those bytes hold the creator's next locals, which are unordered with the
-//!   task's reads. The closure goes into a heap block that the task itself frees, and freed memory
-//!   is forgotten. For the same reason such closures are always `move`: a captured reference to one
-//!   of the creator's locals would be read from the creator's frame.
+//! - `Detached` is for tasks that run beside their creator. Their closure can't stay in the
+//!   creator's frame: after the call those bytes hold the creator's next locals, which are
+//!   unordered with the task's reads. The closure goes into a heap block that the task itself
+//!   frees, and freed memory is forgotten. For the same reason such closures are always `move`: a
+//!   captured reference to one of the creator's locals would be read from the creator's frame.
 //!
 //! Everything that a task puts on the stack lies below the runtime's frame, because the call goes
 //! through a function pointer that nothing can inline. The runtime forgets that part of the stack
 //! when the task ends.
 
-use crate::runtime::{self, Finish, TaskKind};
+use crate::runtime::{self, Body, CreatedTask, Finish, TaskKind};
 use std::ffi::c_void;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
@@ -58,20 +58,43 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
     }
 }
 
-/// Runs `closure` as a task that may run beside its creator. If the closure unwinds, the process is
-/// aborted.
-#[inline(never)]
-pub(crate) fn detach<F: FnOnce()>(kind: TaskKind, finish: Finish, closure: F) {
-    unsafe extern "C" fn call<F: FnOnce()>(data: *mut c_void) {
-        // SAFETY: the block that `detach` has given up, handed over exactly once.
-        let closure = unsafe { *Box::from_raw(data.cast::<F>()) };
-        closure();
+/// A closure that a task takes with it. If it unwinds, the process is aborted.
+pub(crate) struct Detached {
+    body: Body,
+    data: *mut c_void,
+}
+
+// SAFETY: rayon asks for closures that can be sent.
+unsafe impl Send for Detached {}
+
+impl Detached {
+    #[inline(never)]
+    pub(crate) fn new<F: FnOnce()>(closure: F) -> Detached {
+        unsafe extern "C" fn call<F: FnOnce()>(data: *mut c_void) {
+            // SAFETY: the block that `new` has given up, handed over exactly once.
+            let closure = unsafe { *Box::from_raw(data.cast::<F>()) };
+            closure();
+        }
+        Detached {
+            body: call::<F>,
+            data: Box::into_raw(Box::new(closure)).cast(),
+        }
     }
 
-    let data = Box::into_raw(Box::new(closure));
-    // SAFETY: `call` takes over the block of the type that it is made for; `extern "C"` stops
-    // unwinding.
-    unsafe { runtime::task(kind, finish, call::<F>, data.cast()) }
+    /// Runs the closure as a task that may run beside its creator.
+    #[inline(never)]
+    pub(crate) fn run(self, kind: TaskKind, finish: Finish) {
+        // SAFETY: `body` takes over the block of the type that it is made for; `extern "C"` stops
+        // unwinding.
+        unsafe { runtime::task(kind, finish, self.body, self.data) }
+    }
+
+    /// The same for a task that was created before.
+    #[inline(never)]
+    pub(crate) fn run_as(self, task: CreatedTask) {
+        // SAFETY: as above.
+        unsafe { task.run(self.body, self.data) }
+    }
 }
 
 /// The result of `closure`, or its panic. The caller passes a panic on or hands it to the pool's

@@ -3,8 +3,8 @@
 mod recorder;
 
 use rayon_core::{
-    broadcast, in_place_scope, in_place_scope_fifo, join, join_context, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, ThreadPoolBuilder,
+    broadcast, in_place_scope, in_place_scope_fifo, join, join_context, scope, scope_fifo,
+    scope_in_turn, spawn, spawn_broadcast, spawn_fifo, ThreadPoolBuilder,
 };
 use recorder::{note, structure};
 use std::sync::Mutex;
@@ -66,6 +66,61 @@ fn halves_have_migrated_if_they_come_from_outside_of_the_pool() {
     let nested = join_context(|_| migrated(), |_| migrated());
     assert_eq!(nested, ((false, false), (false, false)));
     assert_eq!(recorder::division(), "threads");
+}
+
+#[test]
+fn a_broadcast_runs_backwards_if_the_right_half_runs_first() {
+    recorder::run_right_first();
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let text = structure(|| {
+        let indices = pool.broadcast(|context| {
+            note(context.index());
+            context.index()
+        });
+        assert_eq!(indices, [0, 1, 2]);
+    });
+    assert_eq!(text, "broadcast1(each1{2} each1{1} each1{0})");
+}
+
+/// The latest first, also of those that tasks spawn; all before the scope ends, also after a panic.
+#[test]
+fn spawned_tasks_run_behind_the_body_if_the_runtime_says_so() {
+    recorder::defer();
+    let text = structure(|| {
+        scope(|s| {
+            s.spawn(|s| {
+                s.spawn(|_| note("grandchild"));
+                note("first");
+            });
+            s.spawn(|_| note("second"));
+            note("body");
+        });
+    });
+    assert_eq!(
+        text,
+        "scope1(+1 +2 body -2 spawn-in-scope1{second} -1 spawn-in-scope1{+3 first} \
+         -3 spawn-in-scope1{grandchild})"
+    );
+    let (text, message) = recorder::structure_of_panic(|| {
+        scope(|s| {
+            s.spawn(|_| note("task"));
+            panic!("body");
+        });
+    });
+    assert_eq!(text, "scope1(+4 -4 spawn-in-scope1{task})");
+    assert_eq!(message, "body");
+}
+
+#[test]
+fn tasks_of_a_scope_in_turn_are_never_put_off() {
+    recorder::defer();
+    let text = structure(|| {
+        scope_in_turn(|s| {
+            s.spawn(|_| note("task"));
+            note("body");
+        });
+    });
+    assert_eq!(text, "scope1(spawn-in-scope1{task} body)");
 }
 
 #[test]

@@ -131,6 +131,11 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                 "watch": Node::NULL,
                 "logical_threads": process.logical_threads,
                 "division": process.division.word(),
+                "orders": process.orders.map(|orders| object! {
+                    "told": orders.told,
+                    "ended": orders.ended,
+                    "stopped": orders.stopped,
+                }),
                 "statistics": object! {
                     "tasks": process.statistics.tasks,
                     "finishes": process.statistics.finishes,

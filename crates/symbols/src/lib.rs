@@ -217,6 +217,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             unseen: Vec::new(),
             started: Vec::new(),
             stopped: None,
+            orders: None,
             known: None,
             status: question.status,
             logical_threads: 0,

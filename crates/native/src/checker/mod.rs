@@ -28,6 +28,7 @@ mod glance;
 mod glimpses;
 mod journal;
 pub mod options;
+pub mod orders;
 pub mod replay;
 mod sites;
 mod tasks;
@@ -46,17 +47,18 @@ use crate::facts::calls::Calls;
 use crate::facts::heap::{Heap, HeapBlock};
 use crate::facts::races::ConflictingPairs;
 use crate::facts::shadow::{Elsewhere, Shadow};
-use crate::facts::structure::{Position, Structure, TaskKind};
+use crate::facts::structure::{Position, Structure, TaskKind, Whereabouts};
 use crate::facts::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
-use finishline_model::hash::IdSet;
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
 use finishline_trace::process::Call;
 use options::Options;
+use orders::Orders;
 use std::ops::Range;
 
 type Detector = Inline<Contexts<OneAtATime>>;
@@ -134,6 +136,9 @@ pub struct Checker {
     /// The running thread's own state.
     pub thread: ThreadState,
     threads: Threads,
+    pub orders: Orders,
+    /// Tasks that were created and have not run: where each would begin.
+    created: IdMap<TaskId, Whereabouts>,
     detection: Detection,
     pub found: Found,
     pub journal: Journal,
@@ -183,6 +188,7 @@ impl Checker {
             atomic_accesses: 0,
             stopped: None,
         };
+        let orders = Orders::new(options.order, options.right_first);
         let mut checker = Checker {
             options,
             host,
@@ -194,6 +200,8 @@ impl Checker {
             left_over: IdSet::default(),
             thread: ThreadState::new(TaskId::MAIN, stack.end, stack, thread_locals),
             threads: Threads::default(),
+            orders,
+            created: IdMap::default(),
             detection,
             found,
             journal: Journal::Off,

@@ -13,8 +13,10 @@ pub struct Options {
     pub logical_threads: u32,
     /// Parallel iterators are divided down to single items.
     pub to_items: bool,
-    /// The right half of a join runs first.
+    /// The right half of a join runs first in order 0.
     pub right_first: bool,
+    /// The number of the order in which tasks run ([`Orders`](super::orders::Orders)).
+    pub order: u32,
     /// How many pairs of places are kept with details.
     pub max_races: usize,
     pub determinacy: bool,
@@ -31,6 +33,7 @@ impl Default for Options {
             logical_threads: 16,
             to_items: true,
             right_first: false,
+            order: 0,
             max_races: 100,
             determinacy: false,
             test_thread: false,
@@ -78,6 +81,7 @@ impl Options {
             ("divide", "threads") => self.to_items = false,
             ("first", "left") => self.right_first = false,
             ("first", "right") => self.right_first = true,
+            ("order", number) => self.order = number.parse().ok()?,
             ("max-races", number) => self.max_races = number.parse().ok()?,
             ("determinacy", "0") => self.determinacy = false,
             ("determinacy", "1") => self.determinacy = true,
@@ -96,13 +100,14 @@ mod tests {
     #[test]
     fn words_are_understood_or_named() {
         let (options, unknown) = Options::parse(
-            "logical-threads=4 divide=threads first=right max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 logical-threads=2147483648 xoutput=3 output=/a/b c",
+            "logical-threads=4 divide=threads first=right order=5 max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 logical-threads=2147483648 xoutput=3 output=/a/b c",
         );
         let expected = Options {
             output: Some(PathBuf::from("/a/b c")),
             logical_threads: 4,
             to_items: false,
             right_first: true,
+            order: 5,
             max_races: 7,
             determinacy: true,
             test_thread: true,

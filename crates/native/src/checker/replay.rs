@@ -212,6 +212,21 @@ impl Replay {
                 check_memory(entry, 0)?;
                 self.checker.begin_task(kind, finish, place, entry);
             }
+            Call::TaskCreate {
+                kind,
+                finish,
+                place,
+            } => {
+                self.check_open(finish)?;
+                self.checker.create_task(kind, finish, place);
+            }
+            Call::TaskRun { task, entry } => {
+                check(checker.is_created(task), "a task runs that did not wait")?;
+                check_memory(entry, 0)?;
+                let finish = checker.structure.task(task).finish;
+                self.check_open(finish)?;
+                self.checker.run_created(task, entry);
+            }
             Call::TaskEnd => {
                 check(checker.has_inner_task(), "a task ends that did not begin")?;
                 checker.end_task();

@@ -472,3 +472,50 @@ fn left_over_words_of_the_program_are_looked_for_when_tasks_begin() {
     assert!(checker.is_left_over(0x8800, BLOCK));
     assert!(!checker.is_left_over(0x8808, BLOCK));
 }
+
+/// The body of a scope calls a function after it has created a task, and the task runs behind it.
+/// Their frames share addresses and nothing else.
+#[test]
+fn frames_of_the_body_are_not_those_of_a_task_that_runs_later() {
+    let mut checker = Checker::new(Options::default(), 0x1000..0x9000, 0..0).unwrap();
+    let local = |checker: &mut Checker, place, address| {
+        let here = Here {
+            place,
+            stack_pointer: address,
+        };
+        checker.access(AccessKind::Write, address, 8, here);
+    };
+    let racing = |checker: &Checker| checker.found.races.addresses().iter().collect::<Vec<_>>();
+    let kind = TaskKind::Rayon(rayon::TaskKind::ScopeSpawn);
+    let finish = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
+    let task = checker.create_task(kind, finish, 2);
+    local(&mut checker, 3, 0x5000);
+    local(&mut checker, 4, 0x7000);
+    checker.run_created(task, 0x6000);
+    local(&mut checker, 5, 0x5000);
+    assert!(racing(&checker).is_empty());
+    // A frame around both is another matter.
+    local(&mut checker, 6, 0x7000);
+    assert_eq!(racing(&checker), (0x7000..0x7008).collect::<Vec<u64>>());
+    checker.end_task();
+    checker.end_finish(finish);
+}
+
+#[test]
+fn a_task_that_runs_later_gives_back_what_it_ran_on() {
+    let mut checker = checker();
+    let kind = TaskKind::Rayon(rayon::TaskKind::ScopeSpawn);
+    let outer = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
+    let later = checker.create_task(kind, outer, 2);
+    assert!(checker.is_created(later));
+    let inner = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 3);
+    checker.begin_task(kind, inner, 4, 0);
+    let there = checker.structure.whereabouts();
+    checker.run_created(later, 0);
+    assert!(!checker.is_created(later));
+    let whereabouts = checker.structure.whereabouts();
+    assert_eq!((whereabouts.running, whereabouts.innermost), (later, outer));
+    assert_eq!(checker.structure.task(later).parent, TaskId::MAIN);
+    checker.end_task();
+    assert_eq!(checker.structure.whereabouts(), there);
+}

@@ -8,8 +8,8 @@ use crate::checker::Checker;
 use crate::checker::options::Options;
 use crate::facts::structure::{FinishKind, TaskKind};
 use crate::process::{self, with_checker};
-use finishline_model::FinishId;
 use finishline_model::kinds::rayon::{self, Division, INTERFACE_VERSION, TO_ITEMS};
+use finishline_model::{FinishId, TaskId};
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
@@ -44,7 +44,13 @@ extern "C" fn __finishline_divided(division: u32) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_right_first() -> u32 {
-    with_checker(|checker| u32::from(checker.options.right_first)).unwrap_or(0)
+    with_checker(|checker| u32::from(checker.orders.right_first())).unwrap_or(0)
+}
+
+/// Whether the task that is about to be spawned is to run later.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_defers() -> u32 {
+    with_checker(|checker| u32::from(checker.orders.defers())).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -91,6 +97,45 @@ unsafe extern "C" fn task(
         let finish = FinishId(finish as u32);
         with_checker(|checker| checker.begin_task(TaskKind::Rayon(kind), finish, place, entry))
     });
+    // SAFETY: the drop-in's own function and data; it does not unwind.
+    unsafe { body(data) };
+    if begun.is_some() {
+        with_checker(Checker::end_task);
+    }
+}
+
+/// Creates a task that runs later. Answers its number, or 0: then it must run at once.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_task_create(_kind: u32, _finish: u64) -> u64 {
+    naked_asm!("mov rdx, [rsp]", "jmp {}", sym create_task)
+}
+
+extern "C" fn create_task(kind: u32, finish: u64, place: u64) -> u64 {
+    let created = rayon::TaskKind::from_number(kind).and_then(|kind| {
+        let finish = FinishId(finish as u32);
+        with_checker(|checker| checker.create_task(TaskKind::Rayon(kind), finish, place))
+    });
+    created.map_or(0, |task| u64::from(task.0))
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_task_run(
+    _task: u64,
+    _body: unsafe extern "C" fn(*mut c_void),
+    _data: *mut c_void,
+) {
+    naked_asm!("mov rcx, rsp", "jmp {}", sym run_task)
+}
+
+unsafe extern "C" fn run_task(
+    task: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+    entry: u64,
+) {
+    let begun = with_checker(|checker| checker.run_created(TaskId(task as u32), entry));
     // SAFETY: the drop-in's own function and data; it does not unwind.
     unsafe { body(data) };
     if begun.is_some() {

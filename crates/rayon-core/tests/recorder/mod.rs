@@ -43,6 +43,9 @@ thread_local! {
     static OPEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static FINISHES_SO_FAR: Cell<u64> = const { Cell::new(0) };
     static RIGHT_FIRST: Cell<bool> = const { Cell::new(false) };
+    static DEFERS: Cell<bool> = const { Cell::new(false) };
+    /// The kind and the finish of each task that was created to run later.
+    static CREATED: RefCell<Vec<(TaskKind, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Records the structure of `program`.
@@ -82,6 +85,11 @@ pub(crate) fn division() -> &'static str {
 /// From here on the right half of a join runs first on this thread.
 pub(crate) fn run_right_first() {
     RIGHT_FIRST.set(true);
+}
+
+/// From here on spawned tasks run later on this thread, where they may.
+pub(crate) fn defer() {
+    DEFERS.set(true);
 }
 
 /// Adds a word to the structure.
@@ -132,15 +140,55 @@ extern "C" fn __finishline_task(
     body: unsafe extern "C" fn(*mut c_void),
     data: *mut c_void,
 ) {
+    let kind = TaskKind::from_number(kind).expect("a kind of task");
+    // SAFETY: the crate under test gives a body with the data that it takes.
+    unsafe { run(kind, finish, body, data) };
+}
+
+unsafe fn run(
+    kind: TaskKind,
+    finish: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) {
     assert!(
         finish == 0 || OPEN.with_borrow(|open| open.contains(&finish)),
         "a task of a finish that is not open"
     );
-    let kind = TaskKind::from_number(kind).expect("a kind of task");
     write(&format!("{}{finish}{{", task_word(kind)));
-    // SAFETY: the crate under test gives a body with the data that it takes.
+    // SAFETY: by contract.
     unsafe { body(data) };
     write("}");
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_defers() -> u32 {
+    DEFERS.get().into()
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task_create(kind: u32, finish: u64) -> u64 {
+    let kind = TaskKind::from_number(kind).expect("a kind of task");
+    CREATED.with_borrow_mut(|created| {
+        created.push((kind, finish));
+        write(&format!("+{}", created.len()));
+        created.len() as u64
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task_run(
+    task: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) {
+    let (kind, finish) = CREATED.with_borrow(|created| created[task as usize - 1]);
+    write(&format!("-{task}"));
+    // SAFETY: the crate under test gives a body with the data that it takes.
+    unsafe { run(kind, finish, body, data) };
 }
 
 // SAFETY: as above.

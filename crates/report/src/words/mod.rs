@@ -17,7 +17,7 @@ use finishline_answer::answer::{
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
-use finishline_answer::process::{Limit, Process, Started, Stopped, UnseenAtomic};
+use finishline_answer::process::{Limit, OrdersRun, Process, Started, Stopped, UnseenAtomic};
 use finishline_answer::verdict::{
     self, EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARANTEE, Verdict,
 };
@@ -245,8 +245,37 @@ pub(crate) fn decided_by(differ: &Differing) -> Option<String> {
     Some(format!("which comes first, {first} or {second}"))
 }
 
-/// Which orders of the isolated blocks were run.
+/// Which orders were run: of isolated blocks, or of tasks.
 pub(crate) fn orders(answer: &Answer) -> Option<String> {
+    match &answer.about {
+        About::Process(process) => process.orders.as_ref().map(orders_of_tasks),
+        About::Check(_) | About::Proof(_) => orders_of_blocks(answer),
+    }
+}
+
+fn orders_of_tasks(orders: &OrdersRun) -> String {
+    let mut told = match (orders.told, orders.ended) {
+        (0, ended) => format!(
+            "tasks were run in {}, and none shows a race",
+            count(u64::from(ended), "order", "orders")
+        ),
+        (told, 1) => format!("tasks were run in order {told} alone"),
+        (told, 2) => format!("this is the answer of order {told}; the usual one shows nothing"),
+        (told, ended) => format!(
+            "this is the answer of order {told}; {} before it show nothing",
+            ended - 1
+        ),
+    };
+    if orders.stopped > 0 {
+        told += &format!(
+            "; {} stopped, as a task waits there for one that runs later",
+            count(u64::from(orders.stopped), "more was", "more were")
+        );
+    }
+    told
+}
+
+fn orders_of_blocks(answer: &Answer) -> Option<String> {
     let explored = answer.check()?.exploration.as_ref()?;
     let mut parts = vec![format!("{} run", explored.orders)];
     if explored.cut_off > 0 {

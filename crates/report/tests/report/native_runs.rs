@@ -9,7 +9,7 @@ use finishline_answer::finding::{
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
 use finishline_answer::process::{
-    Known, Limit, Process, ProcessStatistics, Started, Stopped, UnseenAtomic,
+    Known, Limit, OrdersRun, Process, ProcessStatistics, Started, Stopped, UnseenAtomic,
 };
 use finishline_answer::task::{
     Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Stack, Step, Task, WhyParallel,
@@ -29,6 +29,8 @@ pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
         ("native-determinacy", determinacy(), 66),
         ("native-certified", certified(), 0),
         ("native-synchronised", synchronised(), 0),
+        ("native-orders", orders(), 0),
+        ("native-other-order", other_order(), 66),
         ("native-threads", threads(), 0),
         ("native-unseen", unseen(), 0),
         ("native-unseen-race", unseen_race(), 66),
@@ -62,6 +64,7 @@ pub(crate) fn certified() -> Answer {
             unseen: vec![],
             started: vec![],
             stopped: None,
+            orders: None,
             known: None,
             status: 0,
             logical_threads: 16,
@@ -343,6 +346,29 @@ pub(crate) fn synchronised() -> Answer {
     judged(certified(), Verdict::CertifiedOrder, |process| {
         process.extent = Extent::ObservedSynchronisation;
         process.because = Some(Limit::Synchronised);
+    })
+}
+
+/// Clean in three orders, and one could not be run.
+fn orders() -> Answer {
+    judged(synchronised(), Verdict::CertifiedOrder, |process| {
+        process.orders = Some(OrdersRun {
+            told: 0,
+            ended: 3,
+            stopped: 1,
+        });
+    })
+}
+
+/// A race that the second of the other orders shows.
+fn other_order() -> Answer {
+    judged(racy(), Verdict::Race, |process| {
+        process.replay = "cargo finishline run --order=2 -- 8".to_owned();
+        process.orders = Some(OrdersRun {
+            told: 2,
+            ended: 3,
+            stopped: 0,
+        });
     })
 }
 

@@ -44,6 +44,17 @@ pub enum Call {
         entry: u64,
     },
     TaskEnd,
+    /// A task is there that runs later.
+    TaskCreate {
+        kind: NativeTaskKind,
+        finish: FinishId,
+        place: u64,
+    },
+    /// Such a task begins.
+    TaskRun {
+        task: TaskId,
+        entry: u64,
+    },
     FinishBegin {
         kind: NativeFinishKind,
         place: u64,

@@ -185,6 +185,18 @@ impl Decoder {
                 }
             }
             tag::TASK_END => Call::TaskEnd,
+            tag::TASK_CREATE => {
+                let kind = NativeTaskKind::from_number(u32::from(bytes.byte()?));
+                Call::TaskCreate {
+                    kind: kind.ok_or(Wrong::NoSuch("kind of task"))?,
+                    finish: FinishId(bytes.small()?),
+                    place: self.place(bytes)?,
+                }
+            }
+            tag::TASK_RUN => Call::TaskRun {
+                task: TaskId(bytes.small()?),
+                entry: self.address(bytes)?,
+            },
             tag::FINISH_BEGIN => {
                 let kind = NativeFinishKind::from_number(u32::from(bytes.byte()?));
                 Call::FinishBegin {

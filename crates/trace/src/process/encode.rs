@@ -43,6 +43,8 @@ pub(super) mod tag {
     pub(in crate::process) const FREED: u8 = 22;
     pub(in crate::process) const RESIZED: u8 = 23;
     pub(in crate::process) const WAITS: u8 = 24;
+    pub(in crate::process) const TASK_CREATE: u8 = 25;
+    pub(in crate::process) const TASK_RUN: u8 = 26;
 }
 
 /// The flags of an atomic operation.
@@ -272,6 +274,21 @@ impl Encoder {
                 self.put_address(entry);
             }
             Call::TaskEnd => self.record(tag::TASK_END),
+            Call::TaskCreate {
+                kind,
+                finish,
+                place,
+            } => {
+                self.record(tag::TASK_CREATE);
+                self.bytes.push(kind.number() as u8);
+                put_number(&mut self.bytes, u64::from(finish.0));
+                self.put_place(place);
+            }
+            Call::TaskRun { task, entry } => {
+                self.record(tag::TASK_RUN);
+                put_number(&mut self.bytes, u64::from(task.0));
+                self.put_address(entry);
+            }
             Call::FinishBegin { kind, place } => {
                 self.record(tag::FINISH_BEGIN);
                 self.bytes.push(kind.number() as u8);

@@ -76,7 +76,7 @@ fn chunks_that_moved_are_noticed() {
 #[test]
 fn another_version_is_named() {
     let (mut bytes, _) = recorded(10);
-    bytes[8] = 4;
+    bytes[8] = 5;
     assert!(matches!(read(&bytes), Err(Error::Damaged { at: 0 })));
     let mut with_version = |version: u32| {
         let header = [&bytes[..8], &version.to_le_bytes()].concat();
