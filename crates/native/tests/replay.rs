@@ -69,8 +69,12 @@ struct ThreadOfProcess {
 }
 
 enum Open {
-    Task { frames: usize },
+    Task {
+        frames: usize,
+    },
     Finish(FinishId),
+    /// A stay on some thread.
+    Stay,
 }
 
 struct ProcessUnderTest {
@@ -85,6 +89,8 @@ struct ProcessUnderTest {
     finishes: Vec<FinishId>,
     /// Tasks that wait to run, and their finishes.
     created: Vec<(TaskId, FinishId)>,
+    /// How many threads tasks can be on.
+    variables: u64,
 }
 
 /// What is written when a race is found.
@@ -98,6 +104,12 @@ const END: End = End {
     stopped: None,
     division: Division::Threads,
 };
+
+/// The thread-local variables of a thread that tasks can be on.
+fn variables_of(number: u64) -> Range<u64> {
+    let start = THREAD_LOCALS.start + 4096 * number;
+    start..start + 64
+}
 
 fn start() -> Start {
     Start {
@@ -154,6 +166,7 @@ impl ProcessUnderTest {
             blocks: Vec::new(),
             finishes: vec![FinishId::ROOT],
             created: Vec::new(),
+            variables: 1,
         }
     }
 
@@ -183,7 +196,7 @@ impl ProcessUnderTest {
         let tasks = self.own().open.iter().rev();
         let mut innermost = tasks.filter_map(|open| match open {
             Open::Task { frames } => Some(*frames),
-            Open::Finish(_) => None,
+            Open::Finish(_) | Open::Stay => None,
         });
         innermost.next().unwrap_or(1)
     }
@@ -198,7 +211,7 @@ impl ProcessUnderTest {
     fn address(&mut self, bytes: u64) -> u64 {
         let within = |random: &mut Random, most: u64| random.below(most - bytes + 1);
         match self.random.below(8) {
-            0 => THREAD_LOCALS.start + within(&mut self.random, 64),
+            0 => self.thread_locals().start + within(&mut self.random, 64),
             1 => self.stack_pointer() + within(&mut self.random, 64),
             2..=3 => GLOBALS + within(&mut self.random, 32),
             _ => {
@@ -294,9 +307,29 @@ impl ProcessUnderTest {
         }
     }
 
+    /// Of some thread.
+    fn thread_locals(&mut self) -> Range<u64> {
+        let number = self.random.below(self.variables);
+        variables_of(number)
+    }
+
+    /// A task is on some thread.
+    fn stay(&mut self) {
+        if self.random.below(3) == 0 {
+            let number = self.checker.new_thread(variables_of(self.variables));
+            assert_eq!(u64::from(number), self.variables);
+            self.variables += 1;
+        }
+        let number = self.random.below(self.variables);
+        self.checker.begin_stay(number as u32);
+        self.own().open.push(Open::Stay);
+    }
+
     fn begin(&mut self) {
         let place = self.place();
-        if self.random.flips() {
+        if self.random.below(3) == 0 {
+            self.stay();
+        } else if self.random.flips() {
             let finish = self
                 .checker
                 .begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), place);
@@ -336,6 +369,7 @@ impl ProcessUnderTest {
                 self.finishes.retain(|other| *other != finish);
                 self.created.retain(|(_, of)| *of != finish);
             }
+            Some(Open::Stay) => self.checker.end_stay(),
             None => {}
         }
     }
@@ -347,13 +381,11 @@ impl ProcessUnderTest {
                 let first = STACK + 2 * STACK_BYTES * number;
                 let stack = first..first + STACK_BYTES;
                 let (place, entry) = (self.place(), stack.end - 64);
-                let thread_locals = THREAD_LOCALS.start + 4096 * number;
-                let task = self.checker.begin_thread(
-                    place,
-                    entry,
-                    stack.clone(),
-                    thread_locals..thread_locals + 64,
-                );
+                let thread_locals = variables_of(self.variables);
+                self.variables += 1;
+                let task = self
+                    .checker
+                    .begin_thread(place, entry, stack.clone(), thread_locals);
                 self.threads.push(ThreadOfProcess {
                     task,
                     frames: vec![entry],

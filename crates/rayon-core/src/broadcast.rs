@@ -7,7 +7,7 @@
 //! Panics: all threads run the closure to its end. `broadcast` then passes on the panic of the
 //! lowest index. A spawned broadcast hands each panic to the scope or to the pool's panic handler.
 
-use crate::place::Visit;
+use crate::place;
 use crate::pool::PoolRef;
 use crate::runtime::{self, Finish, FinishKind, TaskKind};
 use crate::task::{self, Detached, Joined};
@@ -119,8 +119,8 @@ fn on_every_thread<R>(
             true => tasks.len() - 1 - turn,
             false => turn,
         };
-        let _visit = Visit::thread(pool, index);
-        tasks[index].run(TaskKind::Broadcast, finish);
+        let task = &mut tasks[index];
+        place::on_thread(pool, index, || task.run(TaskKind::Broadcast, finish));
     }
     finish.end();
     tasks.into_iter().map(Joined::into_outcome).collect()

@@ -10,8 +10,9 @@
 //! A pool of one thread is no exception: its joins and spawns are reported as parallel tasks. The
 //! answer is about the program's task structure, on pools of any size.
 //!
-//! Names and stack sizes are passed to a spawn handler and have no other effect. `breadth_first`
-//! has no effect, because the order in which tasks run does not matter.
+//! Names and stack sizes are those of the threads, or are passed to a spawn handler. But tasks use
+//! the stack of the thread that asks for them. `breadth_first` has no effect, because the order in
+//! which tasks run does not matter.
 
 use crate::error::BuildResult;
 use crate::pool::{self, Handlers, PoolRef};

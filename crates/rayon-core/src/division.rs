@@ -25,8 +25,16 @@ const DIVISIONS: u32 = 1 << 18;
 static SO_FAR: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// The divisions around the running task.
+    /// The divisions around the running task. A visit of another thread takes it there.
     static LEVEL: Cell<u32> = const { Cell::new(0) };
+}
+
+pub(crate) fn level() -> u32 {
+    LEVEL.get()
+}
+
+pub(crate) fn replace_level(level: u32) -> u32 {
+    LEVEL.replace(level)
 }
 
 /// Whether an iterator that makes each item a task may make another one.

@@ -5,12 +5,13 @@
 //! dropped.
 
 use crate::division::Halves;
-use crate::place::Visit;
+use crate::place;
 use crate::pool::PoolRef;
 use crate::runtime::{self, Finish, FinishKind, TaskKind};
 use crate::task::Joined;
 use std::marker::PhantomData;
 use std::panic;
+use std::thread;
 
 /// Tells a half of [`join_context`] how it came to run.
 #[derive(Debug)]
@@ -42,8 +43,7 @@ where
     RB: Send,
 {
     let pool = PoolRef::current();
-    let _from_outside = Visit::pool(&pool);
-    both(&pool, oper_a, oper_b)
+    results(place::inside(&pool, |_| both(&pool, oper_a, oper_b)))
 }
 
 /// Like [`join`], for closures that want to know how they came to run.
@@ -55,18 +55,28 @@ where
     RB: Send,
 {
     let pool = PoolRef::current();
-    let from_outside = Visit::pool(&pool);
-    let halves = Halves::divide();
-    let migrated = from_outside.is_some() || halves.migrate;
-    let context = || FnContext {
-        migrated,
-        _marker: PhantomData,
-    };
-    let (context_a, context_b) = (context(), context());
-    both(&pool, || oper_a(context_a), || oper_b(context_b))
+    results(place::inside(&pool, |from_outside| {
+        let halves = Halves::divide();
+        let migrated = from_outside || halves.migrate;
+        let context = || FnContext {
+            migrated,
+            _marker: PhantomData,
+        };
+        let (context_a, context_b) = (context(), context());
+        both(&pool, || oper_a(context_a), || oper_b(context_b))
+    }))
 }
 
-fn both<A, B, RA, RB>(pool: &PoolRef, oper_a: A, oper_b: B) -> (RA, RB)
+type Outcomes<RA, RB> = (thread::Result<RA>, thread::Result<RB>);
+
+fn results<RA, RB>(outcomes: Outcomes<RA, RB>) -> (RA, RB) {
+    match outcomes {
+        (Ok(result_a), Ok(result_b)) => (result_a, result_b),
+        (Err(payload), _) | (_, Err(payload)) => panic::resume_unwind(payload),
+    }
+}
+
+fn both<A, B, RA, RB>(pool: &PoolRef, oper_a: A, oper_b: B) -> Outcomes<RA, RB>
 where
     A: FnOnce() -> RA,
     B: FnOnce() -> RB,
@@ -79,17 +89,11 @@ where
     if !run_right_first {
         left.run(TaskKind::JoinLeft, finish);
     }
-    {
-        let _stolen = Visit::another_thread(pool);
-        right.run(TaskKind::JoinRight, finish);
-    }
+    place::on_another_thread(pool, || right.run(TaskKind::JoinRight, finish));
     if run_right_first {
         left.run(TaskKind::JoinLeft, finish);
     }
     finish.end();
 
-    match (left.into_outcome(), right.into_outcome()) {
-        (Ok(result_a), Ok(result_b)) => (result_a, result_b),
-        (Err(payload), _) | (_, Err(payload)) => panic::resume_unwind(payload),
-    }
+    (left.into_outcome(), right.into_outcome())
 }

@@ -2,8 +2,8 @@
 //!
 //! The public interface is that of rayon-core 1.12 and 1.13, so that rayon and every program
 //! compile unchanged against it. Instead of scheduling tasks on threads, it runs them depth-first
-//! on the thread that calls and tells the Finishline runtime how they nest; the runtime then knows
-//! which accesses could be parallel under *some* schedule of rayon's.
+//! on the stack of the thread that calls and tells the Finishline runtime how they nest; the
+//! runtime then knows which accesses could be parallel under *some* schedule of rayon's.
 //!
 //! | rayon | told to the runtime |
 //! |---|---|
@@ -16,8 +16,9 @@
 //!
 //! Where to look: `runtime` is the seam to the runtime and says what the instrumentation may see of
 //! this crate; `task` makes a closure a task; `place` decides which thread a task believes to be
-//! on; `division` decides how far parallel iterators divide themselves; `pool`, `threads` and
-//! `builder` are pools and what a program can configure about them.
+//! on, and `lender` has a real thread for that; `division` decides how far parallel iterators
+//! divide themselves; `pool`, `threads` and `builder` are pools and what a program can configure
+//! about them.
 //!
 //! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition
 //! 2021 or 2024.
@@ -37,6 +38,7 @@ mod configuration;
 mod division;
 mod error;
 mod join;
+mod lender;
 mod place;
 mod pool;
 mod runtime;

@@ -1,32 +1,39 @@
 //! Which logical thread of which pool the running task is on.
 //!
-//! Everything runs on the caller's thread. Pools have *logical* threads, which are numbers. A place
-//! is a pool and one of its threads. It is kept per real thread and restored when a `Visit` ends,
-//! so within one task the index never changes. Outside of all pools there is no place, and
-//! `current_thread_index` is `None`, as in rayon.
+//! Everything runs on the caller's thread. Pools have *logical* threads. A place is a pool and one
+//! of its threads. It is kept per thread, and every logical thread has a real one that it lends its
+//! place ([`crate::lender`]). Within one task the place never changes. Outside of all pools there
+//! is no place, and `current_thread_index` is `None`, as in rayon.
+//!
+//! **A visit** is a closure that runs on another thread. It is called through a pointer to a
+//! function, since code on both sides of a change of threads must not be compiled as one: it could
+//! take the variables of one thread for those of the other. A panic is caught before the thread
+//! changes back, because threads count their panics.
 //!
 //! **Which thread a task is on.** The choice is a schedule that rayon could have made: the one in
 //! which every task that can be stolen is stolen. The left half of a join stays on its parent's
 //! thread. The right half and everything spawned goes to another thread. Threads are taken in turn,
 //! skipping those of suspended tasks. So a body may hold on to its thread's scratch memory while it
-//! spawns. It never meets a child on the same index, and neither could it in rayon. When all
+//! spawns. It never meets a child on the same thread, and neither could it in rayon. When all
 //! threads are taken (deep nesting), the next in turn is used: rayon's threads, too, take on other
 //! tasks while they wait.
 //!
-//! **What that means for scratch memory indexed by thread.** Two tasks with the same index run one
-//! after the other in every schedule that gives them this index. But no event orders them here.
-//! Slots that are atomic or guarded by locks need nothing more. Unguarded slots (`UnsafeCell`
-//! indexed by `current_thread_index`) conflict between parallel tasks with the same index. The
-//! drop-in cannot tell the runtime that their thread orders them. Spreading tasks over all indices
-//! keeps such pairs rare. A constant index would also hide real races, because all tasks would seem
-//! to share a thread. Broadcasts are exact: task `i` is on thread `i`.
+//! **What that means for what a program keeps by thread.** Two tasks on the same thread run one
+//! after the other in every schedule that has them there. But no event orders them here. Spreading
+//! tasks over all threads keeps such pairs rare. A single thread would also hide real races,
+//! because all tasks would seem to share it. Broadcasts are exact: task `i` is on thread `i`.
 //!
-//! Nothing here may be inlined into instrumented code (`runtime.rs` says why). Counters are
-//! relaxed: they balance the choice of indices and publish nothing.
+//! Nothing here may be inlined into instrumented code (`runtime.rs` says why), except the closures
+//! of visits. Counters are relaxed: they balance the choice of threads and publish nothing.
 
+use crate::division;
+use crate::lender::{Lender, Settings};
 use crate::pool::{Pool, PoolRef};
+use crate::runtime::Body;
+use crate::task::Joined;
 use std::cell::Cell;
-use std::marker::PhantomData;
+use std::ffi::c_void;
+use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
@@ -40,22 +47,46 @@ struct PoolThread {
     thread: usize,
 }
 
-/// The logical threads of a pool, each with its number of visits.
+/// A logical thread.
+#[derive(Debug, Default)]
+struct LogicalThread {
+    visits: AtomicUsize,
+    lender: Lender,
+}
+
+/// The logical threads of a pool.
+#[derive(Debug)]
 pub(crate) struct Threads {
-    visits: Vec<AtomicUsize>,
+    all: Vec<LogicalThread>,
     next: AtomicUsize,
 }
 
 impl Threads {
     pub(crate) fn new(count: usize) -> Threads {
         Threads {
-            visits: (0..count).map(|_| AtomicUsize::new(0)).collect(),
+            all: (0..count).map(|_| LogicalThread::default()).collect(),
             next: AtomicUsize::new(0),
         }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.visits.len()
+        self.all.len()
+    }
+
+    pub(crate) fn lender(&self, thread: usize) -> &Lender {
+        &self.all[thread].lender
+    }
+
+    /// Thread `thread` exists only for visits.
+    pub(crate) fn adopt(&self, thread: usize, settings: Settings) {
+        self.lender(thread).adopt(settings);
+    }
+
+    /// Ends the threads. Those that are visited right now end later.
+    pub(crate) fn end(&self) {
+        for thread in &self.all {
+            thread.lender.end();
+        }
     }
 
     /// The next thread in turn without a visitor, or else the next that is not `current`.
@@ -67,7 +98,7 @@ impl Threads {
         let turn = self.next.load(Relaxed);
         let in_turn = || (0..count.min(LOOK_AT)).map(|step| turn.wrapping_add(step) % count);
         let chosen = in_turn()
-            .find(|&thread| self.visits[thread].load(Relaxed) == 0)
+            .find(|&thread| self.all[thread].visits.load(Relaxed) == 0)
             .or_else(|| in_turn().find(|&thread| Some(thread) != current))
             .unwrap_or(0);
         self.next.store(chosen + 1, Relaxed);
@@ -75,58 +106,78 @@ impl Threads {
     }
 }
 
-/// A stay on a logical thread. Dropping it returns to the place before.
-pub(crate) struct Visit<'pool> {
-    pool: &'pool PoolRef,
-    thread: usize,
-    before: Option<PoolThread>,
-    /// A visit belongs to the real thread on which it began.
-    here: PhantomData<*const ()>,
-}
-
-impl<'pool> Visit<'pool> {
-    /// Visits thread `thread` of `pool`.
-    #[inline(never)]
-    pub(crate) fn thread(pool: &'pool PoolRef, thread: usize) -> Visit<'pool> {
-        Visit::begin(pool, thread)
-    }
-
-    /// Visits another thread of `pool` than the current one, if the pool has several.
-    #[inline(never)]
-    pub(crate) fn another_thread(pool: &'pool PoolRef) -> Visit<'pool> {
-        Visit::begin(pool, pool.threads().choose(index_in(pool)))
-    }
-
-    /// Enters `pool`, unless the running task is in it already.
-    #[inline(never)]
-    pub(crate) fn pool(pool: &'pool PoolRef) -> Option<Visit<'pool>> {
-        match index_in(pool) {
-            Some(_) => None,
-            None => Some(Visit::begin(pool, pool.threads().choose(None))),
-        }
-    }
-
-    fn begin(pool: &'pool PoolRef, thread: usize) -> Visit<'pool> {
-        pool.threads().visits[thread].fetch_add(1, Relaxed);
-        let before = HERE.replace(Some(PoolThread {
-            pool: pool.as_ptr(),
-            thread,
-        }));
-        Visit {
-            pool,
-            thread,
-            before,
-            here: PhantomData,
-        }
+/// Runs `closure` on thread `thread` of `pool`.
+pub(crate) fn on_thread<R>(pool: &PoolRef, thread: usize, closure: impl FnOnce() -> R) -> R {
+    let mut joined = Joined::new(closure);
+    joined.run_by(|body, data| {
+        // SAFETY: `run_by` vouches for the two.
+        unsafe { visit(pool, thread, body, data) }
+    });
+    match joined.into_outcome() {
+        Ok(result) => result,
+        Err(payload) => panic::resume_unwind(payload),
     }
 }
 
-impl Drop for Visit<'_> {
-    #[inline(never)]
-    fn drop(&mut self) {
-        HERE.set(self.before);
-        self.pool.threads().visits[self.thread].fetch_sub(1, Relaxed);
+/// Runs `closure` on another thread of `pool` than the current one, if the pool has several.
+pub(crate) fn on_another_thread<R>(pool: &PoolRef, closure: impl FnOnce() -> R) -> R {
+    on_thread(pool, another_thread(pool), closure)
+}
+
+/// Runs `closure` on a thread of `pool`: here, if the running task is in the pool, and otherwise on
+/// a thread that is chosen. The closure learns whether it comes from outside.
+pub(crate) fn inside<R>(pool: &PoolRef, closure: impl FnOnce(bool) -> R) -> R {
+    match index_in(pool) {
+        Some(_) => closure(false),
+        None => on_another_thread(pool, || closure(true)),
     }
+}
+
+#[inline(never)]
+fn another_thread(pool: &PoolRef) -> usize {
+    pool.threads().choose(index_in(pool))
+}
+
+/// Calls `body(data)` on thread `thread` of `pool`.
+///
+/// # Safety
+///
+/// `body` must be sound to call once with `data`, and must not unwind.
+#[inline(never)]
+unsafe fn visit(pool: &PoolRef, thread: usize, body: Body, data: *mut c_void) {
+    struct Visit {
+        place: PoolThread,
+        level: u32,
+        body: Body,
+        data: *mut c_void,
+    }
+
+    unsafe extern "C" fn arrive(data: *mut c_void) {
+        // SAFETY: `visit` passes its own, and waits.
+        let visit = unsafe { &*data.cast::<Visit>() };
+        let before = HERE.replace(Some(visit.place));
+        let level = division::replace_level(visit.level);
+        // SAFETY: the caller of `visit` vouches for them.
+        unsafe { (visit.body)(visit.data) };
+        division::replace_level(level);
+        HERE.set(before);
+    }
+
+    let logical = &pool.threads().all[thread];
+    logical.visits.fetch_add(1, Relaxed);
+    let place = PoolThread {
+        pool: pool.as_ptr(),
+        thread,
+    };
+    let mut arrival = Visit {
+        place,
+        level: division::level(),
+        body,
+        data,
+    };
+    // SAFETY: `arrive` gets the visit that it expects, and does not unwind.
+    unsafe { (logical.lender.thread()).visit(arrive, (&raw mut arrival).cast()) };
+    logical.visits.fetch_sub(1, Relaxed);
 }
 
 /// Makes the calling thread the first thread of `pool` for good, unless it is on one already.
@@ -134,7 +185,13 @@ pub(crate) fn settle(pool: &PoolRef) -> bool {
     if HERE.get().is_some() {
         return false;
     }
-    std::mem::forget(Visit::thread(pool, 0));
+    let first = &pool.threads().all[0];
+    first.visits.fetch_add(1, Relaxed);
+    first.lender.settle();
+    HERE.set(Some(PoolThread {
+        pool: pool.as_ptr(),
+        thread: 0,
+    }));
     // The thread stays there until it ends, and its place points to the pool.
     std::mem::forget(pool.clone());
     true

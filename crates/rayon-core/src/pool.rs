@@ -2,14 +2,15 @@
 //!
 //! Building a pool starts no thread unless the program brings its own (`spawn_handler`,
 //! `build_scoped`). The program's threads wait in [`ThreadBuilder::run`](crate::ThreadBuilder::run)
-//! until the pool is dropped. They never get work.
+//! until the pool is dropped, and lend their place to tasks. Other threads are started when the
+//! first task comes to them ([`crate::lender`]).
 //!
-//! **Handlers** are called once per thread. For logical threads the start handlers run when the
-//! pool is built, as the tasks of one broadcast: parallel to each other, before everything that the
-//! pool does. DIVERGENCE: in rayon they are also parallel to what the builder does next. Each
-//! precedes only the work of its own thread, but here no task belongs to a thread. Ordering them
-//! before everything can miss a race but never invents one. The exit handlers run when the pool is
-//! dropped, as tasks that nothing waits for.
+//! **Handlers** are called once per thread, on it. For threads that the program does not bring the
+//! start handlers run when the pool is built, as the tasks of one broadcast: parallel to each
+//! other, before everything that the pool does. DIVERGENCE: in rayon they are also parallel to what
+//! the builder does next. Each precedes only the work of its own thread, but here no task belongs
+//! to a thread. Ordering them before everything can miss a race but never invents one. The exit
+//! handlers run when the pool is dropped, as tasks that nothing waits for.
 //!
 //! **The global pool** is built at first use or by `build_global`, whichever comes first, and is
 //! never dropped. If the program's own attempt fails, there is no global pool, and using it panics,
@@ -17,7 +18,8 @@
 
 use crate::builder::ThreadPoolBuilder;
 use crate::error::{BuildResult, Reason};
-use crate::place::{self, Threads, Visit};
+use crate::lender::Settings;
+use crate::place::{self, Threads};
 use crate::runtime::{Finish, FinishKind, TaskKind};
 use crate::task::{self, Detached, Joined};
 use crate::threads::{ThreadBuilder, ThreadSpawn};
@@ -25,7 +27,7 @@ use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 pub(crate) type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
@@ -40,10 +42,9 @@ pub(crate) struct Handlers {
 pub(crate) struct Pool {
     threads: Threads,
     handlers: Handlers,
-    /// The running threads that exist only as an index.
+    /// The threads that the program has not brought itself.
     logical: Mutex<Vec<usize>>,
     dropped: Mutex<bool>,
-    on_drop: Condvar,
 }
 
 impl Pool {
@@ -56,14 +57,15 @@ impl Pool {
         self.threads.count()
     }
 
-    /// Blocks a real thread for as long as the pool lives.
-    pub(crate) fn wait_until_dropped(&self) {
-        let dropped = lock(&self.dropped);
-        drop(
-            self.on_drop
-                .wait_while(dropped, |dropped| !*dropped)
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+    /// The calling thread waits for as long as the pool lives. Tasks on thread `index` are on it.
+    pub(crate) fn lend_until_dropped(&self, index: usize) {
+        let thread = {
+            let dropped = lock(&self.dropped);
+            (!*dropped).then(|| self.threads.lender(index).settle())
+        };
+        if let Some(thread) = thread {
+            thread.lend();
+        }
     }
 
     /// Handles a panic of a task that nobody waits for.
@@ -142,12 +144,13 @@ impl PoolRef {
             handlers,
             logical: Mutex::default(),
             dropped: Mutex::default(),
-            on_drop: Condvar::new(),
         })))
     }
 
-    /// Adds thread `index` to those that exist only as an index.
-    pub(crate) fn adopt(&self, index: usize) {
+    /// Adds thread `index` to those that the program does not bring itself.
+    #[inline(never)]
+    pub(crate) fn adopt(&self, index: usize, settings: Settings) {
+        self.threads.adopt(index, settings);
         lock(&self.logical).push(index);
     }
 
@@ -166,11 +169,11 @@ impl PoolRef {
         finish.end();
     }
 
-    /// Releases the pool's real threads and calls the exit handlers of the logical ones.
+    /// Calls the exit handlers of the threads that the program has not brought itself, and ends all
+    /// threads.
     #[inline(never)]
     pub(crate) fn terminate(&self) {
         *lock(&self.dropped) = true;
-        self.on_drop.notify_all();
         let logical = mem::take(&mut *lock(&self.logical));
         if self.handlers.exit.is_some() {
             for index in logical {
@@ -178,6 +181,7 @@ impl PoolRef {
                 task.run(TaskKind::SpawnBroadcast, Finish::PROGRAM);
             }
         }
+        self.threads.end();
     }
 
     pub(crate) fn thread_starts(&self, index: usize) {
@@ -190,8 +194,8 @@ impl PoolRef {
 
     fn call_thread_handler(&self, handler: &Option<ThreadHandler>, index: usize) {
         let Some(handler) = handler else { return };
-        let _visit = Visit::thread(self, index);
-        if let Err(payload) = task::catch(|| handler(index)) {
+        let called = place::on_thread(self, index, || task::catch(|| handler(index)));
+        if let Err(payload) = called {
             self.handle_panic(payload);
         }
     }

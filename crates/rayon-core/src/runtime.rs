@@ -1,4 +1,5 @@
-//! The interface to the Finishline runtime: nine C functions, and the only file that declares them.
+//! The interface to the Finishline runtime: fourteen C functions, and the only file that declares
+//! them.
 //!
 //! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
 //! closes a finish. A task names the finish that waits for it, which need not be the innermost one.
@@ -39,7 +40,15 @@ unsafe extern "C" {
     fn __finishline_task_create(kind: u32, finish: u64) -> u64;
     fn __finishline_task_run(task: u64, body: Body, data: *mut c_void);
     fn __finishline_divided(division: u32);
+    fn __finishline_thread_begin(spawn: Spawn, data: *mut c_void) -> u64;
+    fn __finishline_thread_settle() -> u64;
+    fn __finishline_thread_lend(thread: u64);
+    fn __finishline_thread_visit(thread: u64, body: Body, data: *mut c_void);
+    fn __finishline_thread_end(thread: u64);
 }
+
+/// Begins a thread that calls [`Thread::lend`] of this one. Answers 0 if that fails.
+type Spawn = unsafe extern "C" fn(data: *mut c_void, thread: u64) -> u32;
 
 /// A finish that is open.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +116,61 @@ impl CreatedTask {
     pub(crate) unsafe fn run(self, body: Body, data: *mut c_void) {
         // SAFETY: by contract.
         unsafe { __finishline_task_run(self.0, body, data) }
+    }
+}
+
+/// A real thread that tasks can be on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread(u64);
+
+impl Thread {
+    /// No thread. Visitors stay where they are.
+    pub(crate) const NONE: Thread = Thread(0);
+
+    /// A thread that `spawn` begins, or [`Thread::NONE`]. The runtime does not count it among the
+    /// program's.
+    #[inline(never)]
+    pub(crate) fn begin(mut spawn: &mut dyn FnMut(Thread) -> bool) -> Thread {
+        unsafe extern "C" fn call(data: *mut c_void, thread: u64) -> u32 {
+            // SAFETY: `begin` passes its closure, exclusively borrowed for as long as this runs.
+            let spawn = unsafe { &mut *data.cast::<&mut dyn FnMut(Thread) -> bool>() };
+            u32::from(spawn(Thread(thread)))
+        }
+        attached();
+        // SAFETY: `call` gets the closure that it expects, and does not unwind.
+        Thread(unsafe { __finishline_thread_begin(call, (&raw mut spawn).cast()) })
+    }
+
+    /// The calling thread, while it runs.
+    pub(crate) fn settle() -> Thread {
+        attached();
+        // SAFETY: a call without preconditions.
+        Thread(unsafe { __finishline_thread_settle() })
+    }
+
+    /// The calling thread, which this one is, waits for its [`Thread::end`]. Tasks can be on it
+    /// meanwhile.
+    #[inline(never)]
+    pub(crate) fn lend(self) {
+        // SAFETY: the handle comes from the runtime.
+        unsafe { __finishline_thread_lend(self.0) }
+    }
+
+    /// Runs `body(data)` on this thread.
+    ///
+    /// # Safety
+    ///
+    /// `body` must be sound to call once with `data`, and must not unwind.
+    #[inline(never)]
+    pub(crate) unsafe fn visit(self, body: Body, data: *mut c_void) {
+        // SAFETY: the caller vouches for `body` and `data`, and the handle comes from the runtime.
+        unsafe { __finishline_thread_visit(self.0, body, data) }
+    }
+
+    /// The thread goes on as soon as nothing is on it.
+    pub(crate) fn end(self) {
+        // SAFETY: the handle comes from the runtime.
+        unsafe { __finishline_thread_end(self.0) }
     }
 }
 

@@ -9,7 +9,7 @@
 //! others are dropped.
 
 use crate::broadcast::{self, BroadcastContext};
-use crate::place::Visit;
+use crate::place;
 use crate::pool::PoolRef;
 use crate::runtime::{CreatedTask, Finish, FinishKind, TaskKind};
 use crate::task::{self, Detached};
@@ -50,8 +50,7 @@ where
     R: Send,
 {
     let pool = PoolRef::current();
-    let _in_pool = Visit::pool(&pool);
-    Scope::run(FinishKind::Scope, pool.clone(), op)
+    place::inside(&pool, |_| Scope::run(FinishKind::Scope, pool.clone(), op))
 }
 
 /// Like [`scope`], but each task has ended when its `spawn` returns, in every order. Tasks of an
@@ -63,10 +62,11 @@ where
     R: Send,
 {
     let pool = PoolRef::current();
-    let _in_pool = Visit::pool(&pool);
-    let mut base = ScopeBase::open(FinishKind::Scope, pool.clone());
-    base.may_defer = false;
-    Scope::run_in(base, op)
+    place::inside(&pool, |_| {
+        let mut base = ScopeBase::open(FinishKind::Scope, pool.clone());
+        base.may_defer = false;
+        Scope::run_in(base, op)
+    })
 }
 
 /// Like [`scope`], for tasks that a thread should take in the order in which it spawned them.
@@ -76,8 +76,9 @@ where
     R: Send,
 {
     let pool = PoolRef::current();
-    let _in_pool = Visit::pool(&pool);
-    ScopeFifo::run(FinishKind::ScopeFifo, pool.clone(), op)
+    place::inside(&pool, |_| {
+        ScopeFifo::run(FinishKind::ScopeFifo, pool.clone(), op)
+    })
 }
 
 /// Like [`scope`], but `op` stays on the thread that calls.
@@ -195,10 +196,7 @@ impl ScopeBase<'_> {
         };
         match later {
             Some(task) => lock(&self.deferred).push((task, body)),
-            None => {
-                let _elsewhere = Visit::another_thread(&self.pool);
-                body.run(kind, self.finish);
-            }
+            None => place::on_another_thread(&self.pool, || body.run(kind, self.finish)),
         }
     }
 
@@ -208,8 +206,7 @@ impl ScopeBase<'_> {
         loop {
             let latest = lock(&self.deferred).pop();
             let Some((task, body)) = latest else { return };
-            let _elsewhere = Visit::another_thread(&self.pool);
-            body.run_as(task);
+            place::on_another_thread(&self.pool, || body.run_as(task));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Its panic goes to the pool's panic handler. Without one the process is aborted, as with rayon.
 
-use crate::place::Visit;
+use crate::place;
 use crate::pool::PoolRef;
 use crate::runtime::{Finish, TaskKind};
 use crate::task::{self, Detached};
@@ -27,12 +27,11 @@ pub(crate) fn spawn_in<F>(pool: &PoolRef, kind: TaskKind, func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let _elsewhere = Visit::another_thread(pool);
     let of_task = pool.clone();
     let task = Detached::new(move || {
         if let Err(payload) = task::catch(func) {
             of_task.handle_panic(payload);
         }
     });
-    task.run(kind, Finish::PROGRAM);
+    place::on_another_thread(pool, || task.run(kind, Finish::PROGRAM));
 }

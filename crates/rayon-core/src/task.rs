@@ -43,6 +43,12 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
         unsafe { runtime::task(kind, finish, Self::call, data.cast()) }
     }
 
+    /// Has `by` run the closure, once and not as a task.
+    pub(crate) fn run_by(&mut self, by: impl FnOnce(Body, *mut c_void)) {
+        let data: *mut Self = self;
+        by(Self::call, data.cast());
+    }
+
     /// The result of the closure, or its panic. Call it only after the finish has ended.
     pub(crate) fn into_outcome(self) -> thread::Result<R> {
         self.outcome

@@ -9,7 +9,7 @@ use crate::broadcast::{self, BroadcastContext};
 #[allow(deprecated)]
 use crate::configuration::Configuration;
 use crate::join::join;
-use crate::place::{self, Visit};
+use crate::place;
 use crate::pool::PoolRef;
 use crate::runtime::TaskKind;
 use crate::scope::{self, scope, scope_fifo, Scope, ScopeFifo};
@@ -49,8 +49,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        let _in_pool = Visit::pool(&self.pool);
-        op()
+        place::inside(&self.pool, |_| op())
     }
 
     /// [`broadcast`](crate::broadcast()) to this pool.

@@ -1,16 +1,17 @@
 //! The threads of a pool as its builder hands them out, one [`ThreadBuilder`] each.
 //!
-//! By default a thread is only an index. A program's own spawn handler may start a real thread that
-//! calls [`ThreadBuilder::run`]. That thread calls the pool's handlers and waits, but work still
-//! runs on the thread that asks for it. So the work does not see thread-local state that such a
-//! handler sets up.
+//! By default a thread is started when a task comes to it. A program's own spawn handler may start
+//! one that calls [`ThreadBuilder::run`]. That thread calls the pool's handlers and waits. Work
+//! runs on the stack of the thread that asks for it, but finds the thread-local state of the thread
+//! that waits.
 //!
-//! `build_scoped` avoids this by `nest`. All wrappers run on the calling thread, each inside the
-//! `run` of the one before, and the program's own part runs inside the last. So thread-local state
-//! that the wrappers set during `run` is in place. That state is the reason why programs use scoped
-//! pools. A wrapper that moves its builder to another thread gets a waiting thread. One that never
-//! calls `run` is skipped.
+//! The threads of `build_scoped` are made by `nest`. All wrappers run on the calling thread, each
+//! inside the `run` of the one before, and the program's own part runs inside the last. So
+//! thread-local state that the wrappers set during `run` is in place, for all threads the same. A
+//! wrapper that moves its builder to another thread gets a waiting thread. One that never calls
+//! `run` is skipped.
 
+use crate::lender::Settings;
 use crate::pool::PoolRef;
 use std::cell::Cell;
 use std::fmt;
@@ -70,9 +71,13 @@ impl ThreadBuilder {
     #[inline(never)]
     pub fn run(self) {
         self.pool.thread_starts(self.index);
-        let nested = self.inner.as_ref().is_some_and(|inner| inner.call());
+        let inner = self.inner.as_ref().filter(|inner| inner.is_here());
+        let nested = inner.is_some_and(|inner| {
+            self.pool.threads().lender(self.index).settle();
+            inner.call()
+        });
         if !nested {
-            self.pool.wait_until_dropped();
+            self.pool.lend_until_dropped(self.index);
         }
         self.pool.thread_exits(self.index);
     }
@@ -96,13 +101,17 @@ pub trait ThreadSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
-/// Threads that are only an index.
+/// Threads that the drop-in starts.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        thread.pool.adopt(thread.index);
+        let settings = Settings {
+            name: thread.name,
+            stack_size: thread.stack_size,
+        };
+        thread.pool.adopt(thread.index, settings);
         Ok(())
     }
 }
@@ -173,11 +182,12 @@ impl Inner {
             .take()
     }
 
-    /// Calls the closure, if this is its thread and the closure still exists.
+    fn is_here(&self) -> bool {
+        self.thread == thread::current().id()
+    }
+
+    /// Calls the closure, if it still exists. Only on its thread.
     fn call(&self) -> bool {
-        if self.thread != thread::current().id() {
-            return false;
-        }
         match self.take() {
             Some(Closure(closure)) => {
                 // SAFETY: on its own thread, and not disarmed: so `nest` is below on this stack,

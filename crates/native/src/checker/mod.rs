@@ -31,6 +31,7 @@ pub mod options;
 pub mod orders;
 pub mod replay;
 mod sites;
+mod stays;
 mod tasks;
 mod threads;
 mod waiting;
@@ -39,6 +40,7 @@ pub use accesses::Here;
 pub use glance::{Glance, GlanceHandle};
 pub use journal::Journal;
 use sites::{Site, Sites};
+use stays::Variables;
 pub use threads::ThreadState;
 use threads::Threads;
 pub use waiting::{Looking, Stopped};
@@ -139,6 +141,8 @@ pub struct Checker {
     pub orders: Orders,
     /// Tasks that were created and have not run: where each would begin.
     created: IdMap<TaskId, Whereabouts>,
+    /// Of all threads that tasks can be on.
+    variables: Variables,
     detection: Detection,
     pub found: Found,
     pub journal: Journal,
@@ -189,6 +193,8 @@ impl Checker {
             stopped: None,
         };
         let orders = Orders::new(options.order, options.right_first);
+        let mut variables = Variables::default();
+        let number = variables.add(thread_locals.clone());
         let mut checker = Checker {
             options,
             host,
@@ -198,10 +204,11 @@ impl Checker {
             heap: Heap::default(),
             synchronisation: Synchronisation::default(),
             left_over: IdSet::default(),
-            thread: ThreadState::new(TaskId::MAIN, stack.end, stack, thread_locals),
+            thread: ThreadState::new(TaskId::MAIN, number, stack.end, stack, thread_locals),
             threads: Threads::default(),
             orders,
             created: IdMap::default(),
+            variables,
             detection,
             found,
             journal: Journal::Off,

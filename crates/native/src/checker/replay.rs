@@ -283,6 +283,19 @@ impl Replay {
                 check_memory(start, bytes)?;
                 checker.reallocated(start, start, bytes, place);
             }
+            Call::LenderBegin(ref thread_locals) => {
+                let bytes = thread_locals.end - thread_locals.start;
+                check_memory(thread_locals.start, bytes)?;
+                checker.new_thread(thread_locals.clone());
+            }
+            Call::StayBegin(thread) => {
+                check(checker.has_thread(thread), "a task is on no thread")?;
+                checker.begin_stay(thread);
+            }
+            Call::StayEnd => {
+                check(checker.has_stay(), "a stay ends that did not begin")?;
+                checker.end_stay();
+            }
             Call::Waits { what, place } => {
                 checker.would_stop(what, place);
             }

@@ -10,6 +10,7 @@
 //! So a thread can run if it is suspended, or if all threads on top of it can be suspended.
 
 use super::glimpses::Glimpse;
+use super::stays::Stays;
 use super::tasks::StackedTask;
 use super::waiting::Spin;
 use super::{Checker, NO_SITE};
@@ -24,8 +25,10 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct ThreadState {
     pub stack: Range<u64>,
-    /// The addresses of its thread-local variables. No other task has them.
+    /// The addresses of the thread-local variables that the running task has: those of the thread
+    /// that it is on.
     pub thread_locals: Range<u64>,
+    pub(super) stays: Stays,
     /// The tasks on its stack. The innermost one is the last.
     pub(super) tasks: Vec<StackedTask>,
     /// The lowest stack pointer at which its innermost task had an access remembered.
@@ -37,9 +40,10 @@ pub struct ThreadState {
 }
 
 impl ThreadState {
-    /// Of a thread whose first task has its frames below `entry`.
+    /// Of a thread with this number whose first task has its frames below `entry`.
     pub(super) fn new(
         task: TaskId,
+        number: u32,
         entry: u64,
         stack: Range<u64>,
         thread_locals: Range<u64>,
@@ -47,6 +51,7 @@ impl ThreadState {
         ThreadState {
             stack,
             thread_locals,
+            stays: Stays::on(number),
             tasks: vec![StackedTask::outermost(entry, task)],
             lowest: entry,
             place: 0,
@@ -57,7 +62,7 @@ impl ThreadState {
 
     /// The state of no thread, in the place of one that was put away.
     fn nobody() -> ThreadState {
-        ThreadState::new(TaskId::MAIN, 0, 0..0, 0..0)
+        ThreadState::new(TaskId::MAIN, 0, 0, 0..0, 0..0)
     }
 }
 
@@ -154,11 +159,12 @@ impl Checker {
         };
         self.structure.go_to(creator);
         self.put_away();
+        let number = self.variables.add(thread_locals.clone());
         self.threads.others.push(WaitingThread {
             task,
             whereabouts,
             calls,
-            state: ThreadState::new(task, entry, stack, thread_locals),
+            state: ThreadState::new(task, number, entry, stack, thread_locals),
             accesses: self.glance.accesses(),
         });
         self.take_up(task);

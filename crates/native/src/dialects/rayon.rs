@@ -3,15 +3,22 @@
 //! The drop-in runs each task at once, on the thread of its creator, and tells where tasks and
 //! finishes begin and end. Kinds cross the interface as numbers
 //! ([`finishline_model::kinds::rayon`]).
+//!
+//! The drop-in also tells which logical thread a task is on, and has a real thread for each, a
+//! [`Lender`]. A lender crosses the interface as its address, which stays valid for ever. 0 is
+//! none.
 
 use crate::checker::Checker;
 use crate::checker::options::Options;
 use crate::facts::structure::{FinishKind, TaskKind};
-use crate::process::{self, with_checker};
+use crate::process::{self, Lender, with_checker};
+use crate::turns::{self, For};
+use finishline_model::kinds::WaitKind;
 use finishline_model::kinds::rayon::{self, Division, INTERFACE_VERSION, TO_ITEMS};
 use finishline_model::{FinishId, TaskId};
 use std::arch::naked_asm;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 
 /// The drop-in is there. Answers the logical number of threads, and whether parallel iterators are
 /// to be divided down to single items.
@@ -140,5 +147,93 @@ unsafe extern "C" fn run_task(
     unsafe { body(data) };
     if begun.is_some() {
         with_checker(Checker::end_task);
+    }
+}
+
+/// What crosses the interface for a lender.
+fn handle(lender: Option<&'static Lender>) -> u64 {
+    lender.map_or(0, |lender| std::ptr::from_ref(lender) as u64)
+}
+
+/// The lender of a handle that the drop-in got from here.
+fn lender(handle: u64) -> Option<&'static Lender> {
+    // SAFETY: lenders are never freed.
+    unsafe { (handle as *const Lender).as_ref() }
+}
+
+/// Begins a thread for tasks to be on. `spawn` has it begun, and answers whether it is. The thread
+/// must call [`__finishline_thread_lend`].
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_thread_begin(
+    spawn: unsafe extern "C" fn(*mut c_void, u64) -> u32,
+    data: *mut c_void,
+) -> u64 {
+    // SAFETY: the drop-in's own function and data; it does not unwind.
+    let begun = Lender::begin(|lender| unsafe { spawn(data, handle(Some(lender))) } != 0);
+    handle(begun)
+}
+
+/// The running thread becomes one for tasks to be on, while it runs or when it
+/// [lends itself](__finishline_thread_lend).
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_thread_settle() -> u64 {
+    let this = Lender::this();
+    with_checker(|checker| {
+        this.number
+            .store(checker.current_thread(), Ordering::Relaxed)
+    });
+    handle(Some(this))
+}
+
+/// The running thread waits for its end, and tasks can be on it meanwhile.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_thread_lend(thread: u64) {
+    let Some(lender) = lender(thread) else {
+        return;
+    };
+    lender.comes();
+    let followed = with_checker(|checker| checker.would_stop(WaitKind::Futex, 0));
+    let Some(stopped) = followed else {
+        return lender.wait();
+    };
+    let (address, value) = lender.word();
+    turns::wait(For::Word { address, value }, false, stopped, || {
+        lender.wait();
+    });
+}
+
+/// Calls `body` on a thread, if that is free.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_thread_visit(
+    thread: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) {
+    process::visit(lender(thread), &mut |on| {
+        let begun = on.and_then(|lender| with_checker(|checker| stay(checker, lender)));
+        // SAFETY: the drop-in's own function and data; it does not unwind.
+        unsafe { body(data) };
+        if begun.is_some() {
+            with_checker(Checker::end_stay);
+        }
+    });
+}
+
+/// The running task is on a lender from here on.
+fn stay(checker: &mut Checker, lender: &Lender) {
+    if lender.number.load(Ordering::Relaxed) == Lender::UNKNOWN {
+        let thread_locals = process::thread_locals_of(lender.pointer() as u64);
+        let number = checker.new_thread(thread_locals);
+        lender.number.store(number, Ordering::Relaxed);
+    }
+    checker.begin_stay(lender.number.load(Ordering::Relaxed));
+}
+
+/// Ends a thread's waiting, as soon as no task is on it.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_thread_end(thread: u64) {
+    if let Some(lender) = lender(thread) {
+        turns::wakes(lender.word().0, 1);
+        lender.end();
     }
 }

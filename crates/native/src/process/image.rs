@@ -62,6 +62,16 @@ pub(crate) fn ranges() -> (Range<u64>, Range<u64>) {
     (stack(), private(&modules()))
 }
 
+/// The thread-local variables of the thread with this pointer. They lie alike in all threads.
+pub(crate) fn thread_locals_of(pointer: u64) -> Range<u64> {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    let bytes = BYTES.get_or_init(|| {
+        let own = private(&modules());
+        own.end - own.start
+    });
+    pointer - bytes..pointer
+}
+
 /// What this thread is called by who may join it.
 pub(crate) fn own_name() -> u64 {
     // SAFETY: asks for a number.

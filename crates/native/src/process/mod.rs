@@ -5,9 +5,13 @@ mod circumstances;
 #[allow(unsafe_code)]
 mod frames;
 #[allow(unsafe_code)]
+mod futex;
+#[allow(unsafe_code)]
 mod image;
 #[allow(unsafe_code)]
 mod life;
+#[allow(unsafe_code)]
+mod loan;
 #[allow(unsafe_code)]
 mod memory;
 mod output;
@@ -22,8 +26,10 @@ pub(crate) use circumstances::{
     drop_in, is_test, nobody_else_runs, set_division, set_drop_in, unfollowed_thread,
 };
 pub(crate) use frames::{frame_pointer, place_in, place_of_call};
-pub(crate) use image::{executable_bias, own_name, ranges};
+pub(crate) use futex::{Time, futex_wait, futex_wake};
+pub(crate) use image::{executable_bias, own_name, ranges, thread_locals_of};
 pub(crate) use life::{end_unanswered, start};
+pub(crate) use loan::{Lender, begins_lender, this_thread, visit};
 pub(crate) use owner::{
     GLANCE, OWNER, give_up, hand_over, hand_over_to, has_given_up, ignore, ignore_no_more,
     is_checked, take_over, thread_pointer, with_calls, with_checker, with_unowned_checker,

@@ -15,7 +15,9 @@
 //! call finds no owner, and its events are not the program's.
 //!
 //! **Which thread.** The owner is the thread that initialised the checker, or the
-//! one to which whoever decides about turns has handed it over.
+//! one to which whoever decides about turns has handed it over. It is known by the pointer that it
+//! has now, its own or a [borrowed](super::loan) one. A thread whose pointer is borrowed waits in
+//! the kernel.
 //!
 //! **Memory order.** A thread that finds its own pointer in `OWNER` has put it there itself, or has
 //! it from the thread that used the checker before. Storing a pointer releases and loading it
@@ -164,6 +166,14 @@ pub(crate) fn hand_over_to(pointer: usize) {
     if !has_given_up() {
         let (now, then) = (Ordering::Release, Ordering::Relaxed);
         let _ = OWNER.compare_exchange(NOBODY, pointer, now, then);
+    }
+}
+
+/// If the thread with the pointer `from` is the checked one, it is from now on known by `to`. Only
+/// that thread itself may say so, right before it has that pointer.
+pub(super) fn follow(from: usize, to: usize) {
+    if OWNER.load(Ordering::Relaxed) == from {
+        OWNER.store(to, Ordering::Release);
     }
 }
 

@@ -17,9 +17,8 @@
 //! **Memory order.** The queue is used under a lock of its own. The thread that has the baton owns
 //! the checker; ownership is handed on under the same lock ([`crate::process`]).
 
-use super::futex::{Time, futex_wait, futex_wake};
 use crate::checker::{Checker, Stopped};
-use crate::process;
+use crate::process::{self, Time, futex_wait, futex_wake};
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
 use std::cell::UnsafeCell;
@@ -60,7 +59,9 @@ enum State {
 
 #[derive(Debug)]
 struct Follower {
-    /// Of the thread's control block.
+    /// What the thread is called by, whatever it borrows ([`process::this_thread`]).
+    thread: usize,
+    /// Its thread pointer, its own or a borrowed one, as it was when it gave the baton away.
     pointer: usize,
     task: TaskId,
     state: State,
@@ -133,6 +134,7 @@ pub(crate) fn begin(task: TaskId) {
         baton.taken = true;
         baton.last = task;
         baton.followers.push(Follower {
+            thread: process::this_thread(),
             pointer: process::thread_pointer(),
             task,
             state: State::Runs,
@@ -144,8 +146,8 @@ pub(crate) fn begin(task: TaskId) {
 /// Ends the running thread, of this name, and gives its baton away.
 pub(crate) fn end(name: u64) {
     let joined = with(|baton| {
-        let own = process::thread_pointer();
-        baton.followers.retain(|follower| follower.pointer != own);
+        let own = process::this_thread();
+        baton.followers.retain(|follower| follower.thread != own);
         let mut joined = false;
         for follower in &mut baton.followers {
             if let State::Waits(wait) = &mut follower.state
@@ -236,9 +238,9 @@ pub(crate) fn give_way() {
 pub(crate) fn spins_for_ever(stopped: Stopped) {
     with(|baton| {
         let others = || {
-            let own = process::thread_pointer();
+            let own = process::this_thread();
             let others = baton.followers.iter();
-            others.filter(move |other| other.pointer != own)
+            others.filter(move |other| other.thread != own)
         };
         let limited = |other: &Follower| matches!(other.state, State::Waits(wait) if wait.limited);
         if !process::nobody_else_runs() || others().any(limited) {
@@ -305,11 +307,13 @@ impl Follower {
 }
 
 impl Baton {
+    /// The running thread's follower, with the pointer that the thread has now.
     fn own(&mut self) -> Option<&mut Follower> {
-        let own = process::thread_pointer();
-        self.followers
-            .iter_mut()
-            .find(|follower| follower.pointer == own)
+        let thread = process::this_thread();
+        let mut followers = self.followers.iter_mut();
+        let own = followers.find(|follower| follower.thread == thread)?;
+        own.pointer = process::thread_pointer();
+        Some(own)
     }
 
     fn waits_for_word(&mut self, word: u64) -> impl Iterator<Item = &mut Wait> {

@@ -3,7 +3,5 @@
 
 #[allow(unsafe_code)]
 mod baton;
-#[allow(unsafe_code)]
-mod futex;
 
 pub(crate) use baton::{For, begin, create, end, give_way, spins_for_ever, wait, wakes};

@@ -161,6 +161,66 @@ unsafe fn run(
     write("}");
 }
 
+/// Threads that tasks can be on. Here a task stays where it is, and threads only wait.
+mod threads {
+    use std::ffi::c_void;
+    use std::sync::{Condvar, Mutex};
+
+    #[derive(Default)]
+    struct Waiting {
+        ended: Mutex<bool>,
+        on_end: Condvar,
+    }
+
+    fn waiting(thread: u64) -> Option<&'static Waiting> {
+        // SAFETY: 0, or made below, and never freed.
+        unsafe { (thread as *const Waiting).as_ref() }
+    }
+
+    // SAFETY: the name is the runtime's, here and below.
+    #[unsafe(no_mangle)]
+    extern "C" fn __finishline_thread_begin(
+        _: unsafe extern "C" fn(*mut c_void, u64) -> u32,
+        _: *mut c_void,
+    ) -> u64 {
+        0
+    }
+
+    // SAFETY: as above.
+    #[unsafe(no_mangle)]
+    extern "C" fn __finishline_thread_settle() -> u64 {
+        std::ptr::from_ref(Box::leak(Box::new(Waiting::default()))) as u64
+    }
+
+    // SAFETY: as above.
+    #[unsafe(no_mangle)]
+    extern "C" fn __finishline_thread_lend(thread: u64) {
+        let waiting = waiting(thread).expect("a thread");
+        let ended = waiting.ended.lock().unwrap();
+        drop(waiting.on_end.wait_while(ended, |ended| !*ended).unwrap());
+    }
+
+    // SAFETY: as above.
+    #[unsafe(no_mangle)]
+    extern "C" fn __finishline_thread_visit(
+        _: u64,
+        body: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    ) {
+        // SAFETY: the crate under test gives a body with the data that it takes.
+        unsafe { body(data) };
+    }
+
+    // SAFETY: as above.
+    #[unsafe(no_mangle)]
+    extern "C" fn __finishline_thread_end(thread: u64) {
+        if let Some(waiting) = waiting(thread) {
+            *waiting.ended.lock().unwrap() = true;
+            waiting.on_end.notify_all();
+        }
+    }
+}
+
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_defers() -> u32 {

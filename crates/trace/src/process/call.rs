@@ -71,6 +71,12 @@ pub enum Call {
     ThreadJoin(u64),
     /// Another thread runs.
     ThreadRun(TaskId),
+    /// There is a thread that only lends its variables. Threads of both kinds are numbered as they
+    /// begin, and the first thread is 0.
+    LenderBegin(Range<u64>),
+    /// What follows is on the thread of this number.
+    StayBegin(u32),
+    StayEnd,
     Allocated {
         start: u64,
         bytes: u64,

@@ -214,6 +214,9 @@ impl Decoder {
             tag::THREAD_END => Call::ThreadEnd(bytes.number()?),
             tag::THREAD_JOIN => Call::ThreadJoin(bytes.number()?),
             tag::THREAD_RUN => Call::ThreadRun(TaskId(bytes.small()?)),
+            tag::LENDER_BEGIN => Call::LenderBegin(range(bytes)?),
+            tag::STAY_BEGIN => Call::StayBegin(bytes.small()?),
+            tag::STAY_END => Call::StayEnd,
             tag::ALLOCATED => Call::Allocated {
                 start: self.address(bytes)?,
                 bytes: bytes.number()?,

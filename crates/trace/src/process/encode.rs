@@ -45,6 +45,9 @@ pub(super) mod tag {
     pub(in crate::process) const WAITS: u8 = 24;
     pub(in crate::process) const TASK_CREATE: u8 = 25;
     pub(in crate::process) const TASK_RUN: u8 = 26;
+    pub(in crate::process) const LENDER_BEGIN: u8 = 27;
+    pub(in crate::process) const STAY_BEGIN: u8 = 28;
+    pub(in crate::process) const STAY_END: u8 = 29;
 }
 
 /// The flags of an atomic operation.
@@ -314,6 +317,12 @@ impl Encoder {
                 self.numbered(tag::THREAD_RUN, u64::from(task.0));
                 self.stack = None;
             }
+            Call::LenderBegin(ref thread_locals) => {
+                self.record(tag::LENDER_BEGIN);
+                put_range(&mut self.bytes, thread_locals);
+            }
+            Call::StayBegin(thread) => self.numbered(tag::STAY_BEGIN, u64::from(thread)),
+            Call::StayEnd => self.record(tag::STAY_END),
             Call::Allocated {
                 start,
                 bytes,

@@ -174,6 +174,9 @@ impl Wild {
                 what: self.pick(&WaitKind::ALL),
                 place: self.number(),
             },
+            19 => Call::LenderBegin(self.range()),
+            20 => Call::StayBegin(self.small()),
+            21 => Call::StayEnd,
             _ => self.access(),
         }
     }

@@ -87,7 +87,7 @@ fn another_version_is_named() {
     };
     assert!(matches!(with_version(5), Err(Error::Newer(5))));
     assert!(matches!(with_version(0), Err(Error::Newer(0))));
-    // A file of format 1 is one of format 2 without locks, that one of format 3 without processes.
+    // A file of an earlier format is one of this format without some records.
     for version in 1..=4 {
         assert!(with_version(version).is_ok());
     }

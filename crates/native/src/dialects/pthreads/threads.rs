@@ -52,7 +52,9 @@ pub(super) fn create(
         return AGAIN;
     };
     if !process::is_checked() {
-        process::unfollowed_thread();
+        if !process::begins_lender() {
+            process::unfollowed_thread();
+        }
         // SAFETY: the program's own call.
         return unsafe { create(thread, attributes, start, argument) };
     }

@@ -12,13 +12,13 @@ const TIMED_OUT: i64 = -110;
 /// `struct timespec`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Time {
+pub(crate) struct Time {
     seconds: i64,
     nanoseconds: i64,
 }
 
 impl Time {
-    pub(super) const fn milliseconds(milliseconds: i64) -> Time {
+    pub(crate) const fn milliseconds(milliseconds: i64) -> Time {
         Time {
             seconds: 0,
             nanoseconds: milliseconds * 1_000_000,
@@ -27,15 +27,19 @@ impl Time {
 }
 
 /// Whether the time is over.
-pub(super) fn futex_wait(word: &AtomicU32, value: u32, longest: Option<Time>) -> bool {
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, longest: Option<Time>) -> bool {
     let longest = longest
         .as_ref()
         .map_or(std::ptr::null(), std::ptr::from_ref);
     futex(word, WAIT, i64::from(value), longest) == TIMED_OUT
 }
 
-pub(super) fn futex_wake(word: &AtomicU32) {
+pub(crate) fn futex_wake(word: &AtomicU32) {
     futex(word, WAKE, 1, std::ptr::null());
+}
+
+pub(super) fn futex_wake_all(word: &AtomicU32) {
+    futex(word, WAKE, i64::from(i32::MAX), std::ptr::null());
 }
 
 /// The system call, past our own function for it.
