@@ -335,7 +335,7 @@ impl Answer {
         };
         let counts = &process.statistics;
         let has_tasks = counts.tasks > counts.threads + 1;
-        let limits = [Limit::Synchronised, Limit::Threads];
+        let limits = [Limit::Synchronised, Limit::ByThread, Limit::Threads];
         has_tasks && process.because.is_some_and(|limit| limits.contains(&limit))
     }
 

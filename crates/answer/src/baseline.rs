@@ -121,6 +121,7 @@ fn told(object: &Object) -> String {
             format!("heap block allocated in {}", function(allocated))
         }
         Object::Stack { function, .. } => format!("variable of {function}"),
+        Object::ThreadLocal => "thread-local variable".to_owned(),
         Object::Unknown => "memory".to_owned(),
     }
 }

@@ -57,6 +57,8 @@ pub enum Rule {
     /// Both are atomic and happen at once, in either order; or a release and an acquire came in
     /// between.
     AtomicOrdered,
+    /// Both tasks were on one thread, and had asked which one that is.
+    ThreadOrdered,
 }
 
 impl Rule {
@@ -69,6 +71,7 @@ impl Rule {
             Rule::IsolationOrdered => "isolation-ordered",
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
+            Rule::ThreadOrdered => "thread-ordered",
         }
     }
 }
@@ -79,6 +82,7 @@ impl From<ConflictClass> for Rule {
             ConflictClass::Race => Rule::Race,
             ConflictClass::LockOrdered => Rule::LockOrdered,
             ConflictClass::AtomicOrdered => Rule::AtomicOrdered,
+            ConflictClass::ThreadOrdered => Rule::ThreadOrdered,
         }
     }
 }

@@ -89,6 +89,8 @@ pub enum Object {
         place: Option<Place>,
         task: Task,
     },
+    /// A thread-local variable of some thread.
+    ThreadLocal,
     Unknown,
 }
 
@@ -99,6 +101,7 @@ impl Object {
             Object::Heap { .. } => "heap",
             Object::Global { .. } => "global",
             Object::Stack { .. } => "stack",
+            Object::ThreadLocal => "thread-local",
             Object::Unknown => "unknown",
         }
     }
@@ -126,6 +129,7 @@ impl fmt::Display for Bytes {
             Object::Stack { function, .. } => {
                 write!(f, "a local variable of {}", shortened(function))
             }
+            Object::ThreadLocal => f.write_str("a thread-local variable"),
             Object::Unknown => {
                 let bytes = counted(count, "byte", "bytes");
                 write!(f, "the {bytes} at {:#x}", self.address)

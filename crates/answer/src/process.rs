@@ -77,12 +77,14 @@ pub enum Limit {
     Stripped,
     /// Threads besides the first were seen.
     Threads,
+    /// Tasks conflict that were on one thread, and had asked which one that is.
+    ByThread,
     /// Locks or atomics order conflicting accesses, or may do so.
     Synchronised,
 }
 
 impl Limit {
-    pub const ALL: [Limit; 10] = [
+    pub const ALL: [Limit; 11] = [
         Limit::NothingParallel,
         Limit::Stopped,
         Limit::TimedOut,
@@ -92,6 +94,7 @@ impl Limit {
         Limit::Unseen,
         Limit::Stripped,
         Limit::Threads,
+        Limit::ByThread,
         Limit::Synchronised,
     ];
 
@@ -107,6 +110,7 @@ impl Limit {
             Limit::Unseen => "unseen",
             Limit::Stripped => "stripped",
             Limit::Threads => "threads",
+            Limit::ByThread => "by-thread",
             Limit::Synchronised => "synchronised",
         }
     }
@@ -135,6 +139,9 @@ impl Limit {
             Limit::Threads => {
                 "threads besides the first took part: they ran one at a time, in one order, and another order was not looked at; what a thread does for several tasks of a program counts as done one after the other"
             }
+            Limit::ByThread => {
+                "the program asked which thread a task is on: bytes that only tasks on one thread share were taken for what it keeps by thread, and only conflicts between different threads are reported"
+            }
             Limit::Synchronised => "locks or atomics order conflicting accesses, or may do so",
         }
     }
@@ -155,6 +162,7 @@ impl Limit {
             Limit::Threads | Limit::Unfollowed => {
                 "use tasks of rayon instead of threads: of these every schedule is covered"
             }
+            Limit::ByThread => "`--determinacy` lists the conflicts of tasks on one thread",
             Limit::Synchronised => {
                 "`--determinacy` lists the conflicts that locks and atomics order"
             }

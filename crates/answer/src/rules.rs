@@ -112,6 +112,8 @@ pub struct ProcessFacts {
     pub unseen: Option<Limit>,
     /// Threads besides the first took part.
     pub threads: bool,
+    /// Tasks conflict that were on one thread, and had asked which one that is.
+    pub by_thread: bool,
     /// Locks or atomics order conflicting accesses, or may do so.
     pub synchronised: bool,
 }
@@ -139,6 +141,7 @@ pub struct Established {
 /// | neither threads besides the first nor a call of the drop-in | `unknown` | nothing was parallel, or nothing was seen of it |
 /// | atomic operations are not seen, or it is not known whether there are some | `observed` | they may order tasks, or decide what these do |
 /// | threads besides the first | `observed` | their order is that of this run |
+/// | conflicts on one thread between tasks that asked for it | `certified-order` | on two threads they may be a race |
 /// | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
 /// | none of these | `certified` | |
 pub fn process(facts: &ProcessFacts) -> Established {
@@ -156,6 +159,9 @@ pub fn process(facts: &ProcessFacts) -> Established {
             Extent::ThisSchedule,
             Some(Limit::Threads),
         )
+    } else if facts.by_thread {
+        let extent = Extent::ObservedThreads;
+        (Verdict::CertifiedOrder, extent, Some(Limit::ByThread))
     } else if facts.synchronised {
         let extent = Extent::ObservedSynchronisation;
         (Verdict::CertifiedOrder, extent, Some(Limit::Synchronised))

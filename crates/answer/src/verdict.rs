@@ -113,8 +113,9 @@ impl Verdict {
     }
 
     /// The same of an instrumented program, which synchronises by locks and atomics where Fin has
-    /// isolated blocks. Its parallel iterators were divided as finely as this.
-    pub const fn native_meaning(self, division: Division) -> &'static str {
+    /// isolated blocks, for an answer of this extent. Its parallel iterators were divided as finely
+    /// as this.
+    pub const fn native_meaning(self, extent: Extent, division: Division) -> &'static str {
         match self {
             Verdict::Certified => match division {
                 Division::None | Division::Items => self.meaning(),
@@ -122,6 +123,9 @@ impl Verdict {
                     "free of races in every schedule of this input that divides parallel iterators as this run did; another one may have some between items that ran as one piece here"
                 }
             },
+            Verdict::CertifiedOrder if matches!(extent, Extent::ObservedThreads) => {
+                "free of data races in every schedule of this input that keeps the observed order of locks, of atomics and of tasks on one thread; another order may compute something else"
+            }
             Verdict::CertifiedOrder => {
                 "free of data races in every schedule of this input that keeps the observed order of locks and atomics; another order may compute something else"
             }
@@ -148,15 +152,17 @@ pub const ORDERS_RUN_GUARANTEE: &str =
 pub enum Extent {
     EverySchedule,
     ObservedSynchronisation,
+    ObservedThreads,
     ThisSchedule,
     SeenOperations,
     Nothing,
 }
 
 impl Extent {
-    pub const ALL: [Extent; 5] = [
+    pub const ALL: [Extent; 6] = [
         Extent::EverySchedule,
         Extent::ObservedSynchronisation,
+        Extent::ObservedThreads,
         Extent::ThisSchedule,
         Extent::SeenOperations,
         Extent::Nothing,
@@ -170,6 +176,9 @@ impl Extent {
             }
             Extent::ObservedSynchronisation => {
                 "every schedule with this run's task structure{division}, and with the observed order of locks and atomics; accesses of code compiled with checks"
+            }
+            Extent::ObservedThreads => {
+                "every schedule with this run's task structure{division}, and with the observed order of locks and atomics, in which tasks share a thread if they did so here, having asked for it; accesses of code compiled with checks"
             }
             Extent::ThisSchedule => {
                 "the schedule that was observed: threads took part whose order may differ in the next run; accesses of code compiled with checks"

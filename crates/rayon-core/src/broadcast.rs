@@ -29,6 +29,7 @@ impl BroadcastContext<'_> {
     /// The index of this thread, from 0 to one less than [`num_threads`](Self::num_threads).
     #[inline]
     pub fn index(&self) -> usize {
+        runtime::asks();
         self.index
     }
 

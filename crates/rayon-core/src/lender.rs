@@ -6,21 +6,32 @@
 //! runs the task look like the lender: thread-local variables, `thread::current()` and the like are
 //! the lender's.
 //!
-//! A lender begins when the first task comes to its logical thread, and waits until the pool is
+//! The lenders of a pool begin when the first task comes to it, and wait until the pool is
 //! dropped. Then its thread-local variables are dropped, by itself. A thread that the program
 //! brings (`spawn_handler`, `use_current_thread`) is its own lender.
 
+use crate::pool::lock;
 use crate::runtime::Thread;
+use std::mem;
 use std::os::unix::thread::JoinHandleExt;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::thread::Builder;
 
 /// What lends its place to a logical thread.
+///
+/// Not a `OnceLock`: the runtime follows what those of the program order, and this one is not the
+/// program's.
 #[derive(Debug, Default)]
-pub(crate) struct Lender {
-    thread: OnceLock<Thread>,
-    /// What the thread is begun with, if it is not the program's.
-    begins_with: OnceLock<Settings>,
+pub(crate) struct Lender(Mutex<State>);
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nobody, as long as the program has not brought the thread.
+    #[default]
+    Nobody,
+    /// A thread that is begun with these settings when it is needed.
+    Adopted(Settings),
+    Known(Thread),
 }
 
 #[derive(Debug)]
@@ -32,25 +43,34 @@ pub(crate) struct Settings {
 impl Lender {
     /// A thread with these settings is begun when it is needed.
     pub(crate) fn adopt(&self, settings: Settings) {
-        let _ = self.begins_with.set(settings);
+        *lock(&self.0) = State::Adopted(settings);
     }
 
     /// The calling thread is the one.
     pub(crate) fn settle(&self) -> Thread {
-        *self.thread.get_or_init(Thread::settle)
+        let thread = Thread::settle();
+        *lock(&self.0) = State::Known(thread);
+        thread
     }
 
     /// The thread, if there is one.
     pub(crate) fn thread(&self) -> Thread {
-        match self.begins_with.get() {
-            Some(settings) => *self.thread.get_or_init(|| begin(settings)),
-            None => self.thread.get().copied().unwrap_or(Thread::NONE),
+        let mut state = lock(&self.0);
+        if let State::Adopted(settings) = &*state {
+            *state = State::Known(begin(settings));
+        }
+        match *state {
+            State::Known(thread) => thread,
+            State::Nobody | State::Adopted(_) => Thread::NONE,
         }
     }
 
     /// Ends the thread, and begins none any more.
     pub(crate) fn end(&self) {
-        self.thread.get_or_init(|| Thread::NONE).end();
+        let before = mem::replace(&mut *lock(&self.0), State::Known(Thread::NONE));
+        if let State::Known(thread) = before {
+            thread.end();
+        }
     }
 }
 

@@ -29,12 +29,12 @@
 use crate::division;
 use crate::lender::{Lender, Settings};
 use crate::pool::{Pool, PoolRef};
-use crate::runtime::Body;
+use crate::runtime::{self, Body};
 use crate::task::Joined;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
     static HERE: Cell<Option<PoolThread>> = const { Cell::new(None) };
@@ -59,6 +59,8 @@ struct LogicalThread {
 pub(crate) struct Threads {
     all: Vec<LogicalThread>,
     next: AtomicUsize,
+    /// The first visit has come.
+    visited: AtomicBool,
 }
 
 impl Threads {
@@ -66,6 +68,7 @@ impl Threads {
         Threads {
             all: (0..count).map(|_| LogicalThread::default()).collect(),
             next: AtomicUsize::new(0),
+            visited: AtomicBool::new(false),
         }
     }
 
@@ -80,6 +83,19 @@ impl Threads {
     /// Thread `thread` exists only for visits.
     pub(crate) fn adopt(&self, thread: usize, settings: Settings) {
         self.lender(thread).adopt(settings);
+    }
+
+    /// Begins the threads, if this is the first visit. Mostly nothing is parallel yet. Later, what
+    /// is allocated for a thread could take the place of a block that a task has freed and another
+    /// one still uses. A pool of many threads begins the others one by one.
+    fn begin(&self) {
+        const AT_ONCE: usize = 256;
+
+        if !self.visited.swap(true, Relaxed) {
+            for thread in self.all.iter().take(AT_ONCE) {
+                thread.lender.thread();
+            }
+        }
     }
 
     /// Ends the threads. Those that are visited right now end later.
@@ -163,6 +179,7 @@ unsafe fn visit(pool: &PoolRef, thread: usize, body: Body, data: *mut c_void) {
         HERE.set(before);
     }
 
+    pool.threads().begin();
     let logical = &pool.threads().all[thread];
     logical.visits.fetch_add(1, Relaxed);
     let place = PoolThread {
@@ -206,10 +223,24 @@ pub(crate) fn current_pool() -> Option<PoolRef> {
         .map(|place| unsafe { PoolRef::again(place.pool) })
 }
 
-/// The index of the running task's thread in its pool.
+/// The index of the running task's thread in its pool, for the program.
 #[inline(never)]
-pub(crate) fn current_index() -> Option<usize> {
+pub(crate) fn told_index() -> Option<usize> {
+    runtime::asks();
     HERE.get().map(|place| place.thread)
+}
+
+/// The index of the running task's thread, if it is one of `pool`, for the program.
+#[inline(never)]
+pub(crate) fn told_index_in(pool: &PoolRef) -> Option<usize> {
+    runtime::asks();
+    index_in(pool)
+}
+
+/// Whether the running task is in a pool.
+#[inline(never)]
+pub(crate) fn is_in_pool() -> bool {
+    HERE.get().is_some()
 }
 
 /// The index of the running task's thread, if it is one of `pool`.

@@ -3,14 +3,14 @@
 //! Building a pool starts no thread unless the program brings its own (`spawn_handler`,
 //! `build_scoped`). The program's threads wait in [`ThreadBuilder::run`](crate::ThreadBuilder::run)
 //! until the pool is dropped, and lend their place to tasks. Other threads are started when the
-//! first task comes to them ([`crate::lender`]).
+//! first task comes to the pool ([`crate::lender`]).
 //!
 //! **Handlers** are called once per thread, on it. For threads that the program does not bring the
 //! start handlers run when the pool is built, as the tasks of one broadcast: parallel to each
 //! other, before everything that the pool does. DIVERGENCE: in rayon they are also parallel to what
-//! the builder does next. Each precedes only the work of its own thread, but here no task belongs
-//! to a thread. Ordering them before everything can miss a race but never invents one. The exit
-//! handlers run when the pool is dropped, as tasks that nothing waits for.
+//! the builder does next. Each precedes only the work of its own thread, but here no event orders
+//! what is on one thread. Ordering them before everything can miss a race but never invents one.
+//! The exit handlers run when the pool is dropped, as tasks that nothing waits for.
 //!
 //! **The global pool** is built at first use or by `build_global`, whichever comes first, and is
 //! never dropped. If the program's own attempt fails, there is no global pool, and using it panics,
@@ -20,7 +20,7 @@ use crate::builder::ThreadPoolBuilder;
 use crate::error::{BuildResult, Reason};
 use crate::lender::Settings;
 use crate::place::{self, Threads};
-use crate::runtime::{Finish, FinishKind, TaskKind};
+use crate::runtime::{self, Finish, FinishKind, TaskKind};
 use crate::task::{self, Detached, Joined};
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use std::any::Any;
@@ -194,7 +194,10 @@ impl PoolRef {
 
     fn call_thread_handler(&self, handler: &Option<ThreadHandler>, index: usize) {
         let Some(handler) = handler else { return };
-        let called = place::on_thread(self, index, || task::catch(|| handler(index)));
+        let called = place::on_thread(self, index, || {
+            runtime::asks();
+            task::catch(|| handler(index))
+        });
         if let Err(payload) = called {
             self.handle_panic(payload);
         }
@@ -273,6 +276,6 @@ pub(crate) fn build_global<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Bui
 }
 
 /// Locks a mutex. A panic can't break an invariant here, so poisoning is ignored.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

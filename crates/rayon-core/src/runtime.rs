@@ -1,4 +1,4 @@
-//! The interface to the Finishline runtime: fourteen C functions, and the only file that declares
+//! The interface to the Finishline runtime: fifteen C functions, and the only file that declares
 //! them.
 //!
 //! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
@@ -45,6 +45,7 @@ unsafe extern "C" {
     fn __finishline_thread_lend(thread: u64);
     fn __finishline_thread_visit(thread: u64, body: Body, data: *mut c_void);
     fn __finishline_thread_end(thread: u64);
+    fn __finishline_asks();
 }
 
 /// Begins a thread that calls [`Thread::lend`] of this one. Answers 0 if that fails.
@@ -172,6 +173,13 @@ impl Thread {
         // SAFETY: the handle comes from the runtime.
         unsafe { __finishline_thread_end(self.0) }
     }
+}
+
+/// The program learns which thread the running task is on.
+#[inline(never)]
+pub(crate) fn asks() {
+    // SAFETY: a call without preconditions.
+    unsafe { __finishline_asks() }
 }
 
 /// Whether the right half of the next join runs before the left one.

@@ -70,14 +70,14 @@ impl ThreadPool {
     /// The index of the thread that the running task is on, if it is one of this pool.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        place::index_in(&self.pool)
+        place::told_index_in(&self.pool)
     }
 
     /// Whether tasks wait for the running task's thread, if that thread is in this pool. Always
     /// false.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.current_thread_index().map(|_| false)
+        place::index_in(&self.pool).map(|_| false)
     }
 
     /// [`join`] in this pool.
@@ -151,12 +151,12 @@ impl ThreadPool {
 
     /// [`yield_now`], if the running task is in this pool.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.current_thread_index().map(|_| Yield::Idle)
+        place::index_in(&self.pool).map(|_| Yield::Idle)
     }
 
     /// [`yield_local`], if the running task is in this pool.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.current_thread_index().map(|_| Yield::Idle)
+        place::index_in(&self.pool).map(|_| Yield::Idle)
     }
 }
 
@@ -183,21 +183,21 @@ pub fn current_num_threads() -> usize {
 /// The index of the thread that the running task is on, if it is in a pool.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
-    place::current_index()
+    place::told_index()
 }
 
 /// Whether tasks wait for the running task's thread, if it is in a pool. Always false.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    place::current_index().map(|_| false)
+    place::is_in_pool().then_some(false)
 }
 
 /// Looks for a task to run meanwhile, if the caller is in a pool.
 pub fn yield_now() -> Option<Yield> {
-    place::current_index().map(|_| Yield::Idle)
+    place::is_in_pool().then_some(Yield::Idle)
 }
 
 /// Looks for a task of this thread to run meanwhile, if the caller is in a pool.
 pub fn yield_local() -> Option<Yield> {
-    place::current_index().map(|_| Yield::Idle)
+    place::is_in_pool().then_some(Yield::Idle)
 }

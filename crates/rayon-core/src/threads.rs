@@ -1,9 +1,9 @@
 //! The threads of a pool as its builder hands them out, one [`ThreadBuilder`] each.
 //!
-//! By default a thread is started when a task comes to it. A program's own spawn handler may start
-//! one that calls [`ThreadBuilder::run`]. That thread calls the pool's handlers and waits. Work
-//! runs on the stack of the thread that asks for it, but finds the thread-local state of the thread
-//! that waits.
+//! By default threads are started when a task comes to their pool. A program's own spawn handler
+//! may start one that calls [`ThreadBuilder::run`]. That thread calls the pool's handlers and
+//! waits. Work runs on the stack of the thread that asks for it, but finds the thread-local state
+//! of the thread that waits.
 //!
 //! The threads of `build_scoped` are made by `nest`. All wrappers run on the calling thread, each
 //! inside the `run` of the one before, and the program's own part runs inside the last. So

@@ -228,7 +228,8 @@ fn finding_card(answer: &Answer, finding: &Finding) -> String {
         | Rule::Unconfirmed
         | Rule::IsolationOrdered
         | Rule::LockOrdered
-        | Rule::AtomicOrdered => "caution",
+        | Rule::AtomicOrdered
+        | Rule::ThreadOrdered => "caution",
     };
     card(tone, finding.rule.word(), &pair::message(finding), &body)
 }

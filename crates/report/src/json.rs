@@ -414,7 +414,7 @@ fn object(object: &Object) -> Node {
             (*function, *at) = (of.into(), known.as_ref().map(place).into());
             *by = task(owner);
         }
-        Object::Unknown => {}
+        Object::ThreadLocal | Object::Unknown => {}
     }
     let keys = [
         "name", "size", "offset", "place", "function", "stack", "task",

@@ -74,6 +74,7 @@ enum Rule {
     IsolationOrdered,
     LockOrdered,
     AtomicOrdered,
+    ThreadOrdered,
     Stopped,
     ProgramFailure,
     Unproved,
@@ -93,6 +94,7 @@ impl Rule {
         Rule::Race,
         Rule::LockOrdered,
         Rule::AtomicOrdered,
+        Rule::ThreadOrdered,
         Rule::Stopped,
         Rule::ProgramFailure,
     ];
@@ -112,6 +114,7 @@ impl Rule {
             finding::Rule::IsolationOrdered => Rule::IsolationOrdered,
             finding::Rule::LockOrdered => Rule::LockOrdered,
             finding::Rule::AtomicOrdered => Rule::AtomicOrdered,
+            finding::Rule::ThreadOrdered => Rule::ThreadOrdered,
         }
     }
 
@@ -123,6 +126,7 @@ impl Rule {
             Rule::IsolationOrdered => "isolation-ordered",
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
+            Rule::ThreadOrdered => "thread-ordered",
             Rule::Stopped => "stopped",
             Rule::ProgramFailure => "program-failure",
             Rule::Unproved => "unproved",
@@ -139,6 +143,7 @@ impl Rule {
             | Rule::IsolationOrdered
             | Rule::LockOrdered
             | Rule::AtomicOrdered
+            | Rule::ThreadOrdered
             | Rule::Stopped
             | Rule::Unproved => "warning",
             Rule::DeadWrite | Rule::NeverWritten => "note",
@@ -155,6 +160,7 @@ impl Rule {
             Rule::IsolationOrdered => "The order of two isolated accesses is up to the schedule",
             Rule::LockOrdered => "The order of two accesses is up to a lock",
             Rule::AtomicOrdered => "The order of two atomic accesses is up to the schedule",
+            Rule::ThreadOrdered => "Two accesses are ordered only if their tasks share a thread",
             Rule::Stopped => "A task waits in vain",
             Rule::ProgramFailure => "The program failed",
             Rule::Unproved => "This keeps a part of the program from being proved",
@@ -170,6 +176,9 @@ impl Rule {
             Rule::UnconfirmedRace | Rule::Unproved => Verdict::Unknown.proof_meaning(),
             Rule::IsolationOrdered | Rule::LockOrdered | Rule::AtomicOrdered => {
                 "no data race, but which of the two comes first is up to the schedule, and so may be the result"
+            }
+            Rule::ThreadOrdered => {
+                "no data race if the bytes are kept for the thread that both tasks were on; which tasks share a thread is up to the schedule, and so may be the result"
             }
             Rule::Stopped => Verdict::Unknown.meaning(),
             Rule::ProgramFailure => Verdict::Trap.meaning(),
@@ -199,6 +208,9 @@ impl Rule {
             }
             (Rule::IsolationOrdered | Rule::LockOrdered | Rule::AtomicOrdered, _) => {
                 "If the two do not commute, order them by a join, or combine the tasks' results in a fixed order."
+            }
+            (Rule::ThreadOrdered, _) => {
+                "Make sure that other threads do not use these bytes, and that the result does not depend on which tasks share them."
             }
             (Rule::Stopped, _) => "Let tasks wait for each other only by join and scope.",
             (Rule::ProgramFailure, _) => {
@@ -552,7 +564,7 @@ fn related(finding: &Finding, of_second: &str) -> Vec<Node> {
                 relate(defined.as_ref(), &format!("{name} is defined here"));
             }
             Object::Stack { place, .. } => relate(place.as_ref(), "the variable's function"),
-            Object::Unknown => {}
+            Object::ThreadLocal | Object::Unknown => {}
         },
         place => {
             let allocated = format!("{} was allocated here", pair::object(place));

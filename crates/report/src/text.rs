@@ -140,7 +140,8 @@ impl Page {
             | Rule::Unconfirmed
             | Rule::IsolationOrdered
             | Rule::LockOrdered
-            | Rule::AtomicOrdered => YELLOW,
+            | Rule::AtomicOrdered
+            | Rule::ThreadOrdered => YELLOW,
         };
         self.labelled("", finding.rule.word(), paint, &pair::message(finding));
         self.accesses(finding);

@@ -23,8 +23,15 @@ pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> Proce
         parallel: findings.has_parallelism(),
         unseen: unseen.limit(),
         threads: findings.threads > 0,
+        by_thread: depends_on_threads(findings),
         synchronised: depends_on_synchronisation(findings),
     }
+}
+
+fn depends_on_threads(findings: &Findings) -> bool {
+    let mut listed = findings.races.iter();
+    findings.statistics.thread_ordered > 0
+        || listed.any(|pair| pair.class == ConflictClass::ThreadOrdered)
 }
 
 fn depends_on_synchronisation(findings: &Findings) -> bool {
@@ -106,7 +113,9 @@ mod tests {
 
     #[test]
     fn what_each_run_establishes() {
-        use Extent::{EverySchedule, Nothing, ObservedSynchronisation, ThisSchedule};
+        use Extent::{
+            EverySchedule, Nothing, ObservedSynchronisation, ObservedThreads, ThisSchedule,
+        };
         use Verdict::{Certified, CertifiedOrder, Observed, Race, Unknown};
         let stop = json!({"what": "spin", "task": 0, "stack": 0});
         let given_up = json!({"what": "creator", "task": 0, "stack": 0});
@@ -115,6 +124,7 @@ mod tests {
             ObservedSynchronisation,
             Some(Limit::Synchronised),
         );
+        let by_thread = (CertifiedOrder, ObservedThreads, Some(Limit::ByThread));
         for (changes, expected) in [
             (json!({}), (Certified, EverySchedule, None)),
             (json!({"races": pair("race")}), (Race, EverySchedule, None)),
@@ -122,6 +132,11 @@ mod tests {
             (json!({"races": pair("lock-ordered")}), synchronised),
             (json!({"races": pair("atomic-ordered")}), synchronised),
             (json!({"synchronised": true}), synchronised),
+            (json!({"races": pair("thread-ordered")}), by_thread),
+            (
+                json!({"statistics": {"thread_ordered": 1, "lock_ordered": 1}}),
+                by_thread,
+            ),
             (
                 json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0,
                 "atomic_ordered": 1}}),

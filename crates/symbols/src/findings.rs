@@ -195,7 +195,9 @@ impl Findings {
         let object_exists = |object: &ListedObject| match *object {
             ListedObject::Heap { stack, task, .. } => stack_exists(stack).and(task_exists(task)),
             ListedObject::Stack { task, .. } => task_exists(task),
-            ListedObject::Global {} | ListedObject::Unknown {} => Ok(()),
+            ListedObject::Global {} | ListedObject::ThreadLocal {} | ListedObject::Unknown {} => {
+                Ok(())
+            }
         };
         for pair in &self.races {
             for access in [&pair.first, &pair.second] {

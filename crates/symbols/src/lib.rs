@@ -469,6 +469,7 @@ impl<'f> Teller<'f> {
                 }
             }
             ListedObject::Global {} => self.modules.global(address),
+            ListedObject::ThreadLocal {} => Object::ThreadLocal,
             ListedObject::Unknown {} => Object::Unknown,
         }
     }

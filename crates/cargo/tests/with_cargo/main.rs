@@ -11,6 +11,7 @@ mod building;
 mod ending;
 mod installed;
 mod interface;
+mod lenders;
 mod package;
 mod programs;
 mod recording;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     trials.extend(testing::trials());
     trials.extend(ending::trials());
     trials.extend(baseline::trials());
+    trials.extend(lenders::trials());
     trials.extend(programs::trials());
     trials.extend(installed::trials());
     trials.extend(interface::trials());

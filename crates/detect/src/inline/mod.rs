@@ -465,6 +465,12 @@ impl<O: Order> Inline<O> {
 }
 
 impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
+    /// The running step goes on, and remembers its accesses anew from here on.
+    pub fn begin_part(&mut self) {
+        self.order.begin_part();
+        self.begin_step();
+    }
+
     /// Sets the context of the running step for the next accesses.
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {

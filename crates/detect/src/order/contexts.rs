@@ -50,6 +50,11 @@ impl<O: Order<Strand = Running>> Contexts<O> {
         self.begun
     }
 
+    /// The running step goes on, but contexts that it made so far are not used any more.
+    pub fn begin_part(&mut self) {
+        self.begun = self.made.len() as Stamp;
+    }
+
     /// Whether everything done so far precedes the running step.
     pub fn nothing_parallel(&self) -> bool {
         self.inner.serial_below(Running) as usize >= self.first.len()

@@ -99,6 +99,9 @@ record! {
         lock_ordered: u64,
         /// Conflicting pairs of parallel tasks that atomics separate, whether listed or not.
         atomic_ordered: u64,
+        /// Conflicting pairs of parallel tasks that were on one thread, and had asked which thread
+        /// that is, whether listed or not.
+        thread_ordered: u64,
     }
 }
 
@@ -216,6 +219,7 @@ tagged! {
     /// A variable of the function at this address.
     Stack "stack" { function: u64, task: u64, }
     Global "global" {}
+    ThreadLocal "thread-local" {}
     Unknown "unknown" {}
 }
 

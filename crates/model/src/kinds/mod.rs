@@ -29,6 +29,9 @@ kinds! {
     /// Both accesses are atomic and may come in either order, or a release and an acquire lie
     /// between them.
     AtomicOrdered "atomic-ordered"
+    /// The thread that both tasks were on, having asked which one it is. If the bytes are what the
+    /// program keeps for the thread, they are not shared.
+    ThreadOrdered "thread-ordered"
 }
 
 kinds! {

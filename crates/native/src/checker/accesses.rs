@@ -60,10 +60,7 @@ impl Checker {
     /// context for this access already: then that context takes its place.
     #[inline]
     fn begins_anew(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) -> bool {
-        if self.thread.thread_locals.contains(&address) {
-            self.note_thread_local(address, bytes);
-            return true;
-        }
+        self.asks_by_access(address);
         // It must be looked at what was left and entered, before the calls get their numbers.
         if self.glimpses() {
             return false;
@@ -86,6 +83,7 @@ impl Checker {
             bytes: length(bytes),
             manner: Manner::Plain,
             holding: self.synchronisation.holding(),
+            stay: self.thread.stays.innermost(),
         };
         let begun = detector.contexts().begun();
         let Some(context) = sites.known_context(&site, begun) else {
@@ -257,10 +255,7 @@ impl Checker {
         here: Here,
         manner: Manner,
     ) {
-        if self.thread.thread_locals.contains(&address) {
-            self.note_thread_local(address, bytes);
-            return;
-        }
+        self.asks_by_access(address);
         if self.detection.failure.is_some() {
             return;
         }
@@ -315,6 +310,7 @@ impl Checker {
             bytes: length(bytes),
             manner,
             holding: self.synchronisation.holding(),
+            stay: self.thread.stays.innermost(),
         };
         let context = sites.context(site, detector.contexts())?;
         detector.speak_as(context);
@@ -368,22 +364,25 @@ impl Checker {
                 holding: self.synchronisation.holding(),
             };
             let cell = self.detection.shadow.cell_at(conflict.location);
-            match conflict.meeting {
-                Meeting::Race if self.belongs_to_thread(&first, &second, cell.start) => continue,
-                // How a lock's own word changes is the lock's affair.
-                Meeting::Overlap(_)
-                    if manner == Manner::Atomic && self.synchronisation.is_lock(address) =>
-                {
-                    continue;
-                }
-                _ => {}
+            // How a lock's own word changes is the lock's affair.
+            if matches!(conflict.meeting, Meeting::Overlap(_))
+                && manner == Manner::Atomic
+                && self.synchronisation.is_lock(address)
+            {
+                continue;
             }
+            let stay = self.thread.stays.innermost();
+            let is_of_thread = self.thread.thread_locals.contains(&cell.start);
+            if is_of_thread && site.stay.thread == stay.thread {
+                continue;
+            }
+            let by_thread = conflict.meeting == Meeting::Race && stay.excuses(site.stay);
             // Taken out for the time that the rest is asked for names.
-            let mut pairs = std::mem::take(self.pairs(conflict.meeting));
+            let mut pairs = std::mem::take(self.pairs(conflict.meeting, by_thread));
             pairs.add(first, second, cell.clone(), conflict.meeting, || {
                 self.names(&conflict, [first, second], cell.start)
             });
-            *self.pairs(conflict.meeting) = pairs;
+            *self.pairs(conflict.meeting, by_thread) = pairs;
         }
         if self.found.races.worth_telling() > known {
             // The call asks no more questions.
@@ -392,8 +391,9 @@ impl Checker {
     }
 
     /// Where pairs that meet so are kept.
-    fn pairs(&mut self, meeting: Meeting) -> &mut ConflictingPairs {
+    fn pairs(&mut self, meeting: Meeting, by_thread: bool) -> &mut ConflictingPairs {
         match meeting {
+            Meeting::Race if by_thread => &mut self.found.by_thread,
             Meeting::Race => &mut self.found.races,
             Meeting::Overlap(_) | Meeting::Excused => &mut self.found.overlaps,
         }
@@ -436,71 +436,6 @@ impl Checker {
         }
     }
 
-    /// A thread-local variable is used. The program may take out of it what it points to.
-    fn note_thread_local(&mut self, address: u64, bytes: usize) {
-        let words = (address & !7..address + bytes as u64).step_by(8);
-        for word in words.filter(|word| self.thread.thread_locals.contains(word)) {
-            let block = (self.host.read_word)(word);
-            self.heap.note_thread_local(block);
-        }
-    }
-
-    /// Whether two accesses are of memory that each real thread would have its own of.
-    fn belongs_to_thread(
-        &mut self,
-        first: &ConflictingAccess,
-        second: &ConflictingAccess,
-        address: u64,
-    ) -> bool {
-        if self.heap.is_private(address) {
-            return true;
-        }
-        if self.found.races.contains(first, second) {
-            return false;
-        }
-        let Some(block) = self.heap.around(address) else {
-            return false;
-        };
-        let block = block.start..block.start + block.bytes;
-        let private = self.ask(|checker| (checker.host.is_private)(checker, &block));
-        if private {
-            self.heap.set_private(block.start);
-        }
-        private
-    }
-
-    /// Whether the word at an address of the stack was there before the block that it seems to
-    /// point to.
-    pub fn is_left_over(&self, address: u64, block: u64) -> bool {
-        let waited = self.suspended_since_allocated(block).contains(&address);
-        self.left_over.contains(&address) || waited && !self.was_accessed(address)
-    }
-
-    /// The part of the running thread's stack whose functions have been waiting since a block was
-    /// allocated. That is the frames outside of the innermost task that contains both the
-    /// allocating task and the running one.
-    pub(super) fn suspended_since_allocated(&self, block: u64) -> Range<u64> {
-        let parent = |task: &TaskId| {
-            let parent = self.structure.task(*task).parent;
-            (parent != *task).then_some(parent)
-        };
-        let allocated_by = self.heap.live(block).map(|block| block.task);
-        let mut around = std::iter::successors(allocated_by, parent);
-        let common = around.find_map(|task| {
-            self.thread
-                .tasks
-                .iter()
-                .find(|on_stack| on_stack.task == task)
-        });
-        common.map_or(0..0, |on_stack| on_stack.entry..self.thread.stack.end)
-    }
-
-    /// Whether anything is remembered of accesses to the word at an address.
-    pub(super) fn was_accessed(&self, address: u64) -> bool {
-        let has_cells = self.detection.shadow.without_cells(address).is_none();
-        has_cells && !self.detection.shadow.all(address, 8, |cell| cell == 0)
-    }
-
     /// What an address belongs to.
     fn object_at(&self, address: u64) -> Object {
         let running = ThreadStack {
@@ -513,6 +448,9 @@ impl Checker {
                 calls: other.calls.as_ref()?,
             })
         });
+        if self.variables.contain(address) {
+            return Object::ThreadLocal;
+        }
         let mut stacks = std::iter::once(running).chain(others);
         if let Some(stack) = stacks.find(|stack| stack.thread.stack.contains(&address)) {
             return stack.object_at(address);

@@ -50,10 +50,15 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         tasks: BTreeSet::new(),
     };
     let found = &checker.found;
-    let overlaps = found.overlaps.iter();
-    let overlaps = overlaps.filter(|_| checker.options.determinacy);
-    let pairs = found.races.iter().chain(overlaps);
-    let races: Vec<ListedPair> = pairs.map(|pair| listing.pair(pair)).collect();
+    let classed = |pair| (conflict_class(checker, pair), pair);
+    let races = found.races.iter().map(classed);
+    let overlaps = found.overlaps.iter().map(classed);
+    let by_thread = found.by_thread.iter();
+    let by_thread = by_thread.map(|pair| (ConflictClass::ThreadOrdered, pair));
+    let no_races = overlaps.chain(by_thread);
+    let pairs = races.chain(no_races.filter(|_| checker.options.determinacy));
+    let races = pairs.map(|(class, pair)| listing.pair(class, pair));
+    let races: Vec<ListedPair> = races.collect();
     let stopped = found.stopped.map(|stopped| {
         listing.tasks.insert(stopped.task);
         ListedWait {
@@ -97,6 +102,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
             racing_bytes: found.races.addresses().count(),
             lock_ordered: ordered_by(ConflictClass::LockOrdered),
             atomic_ordered: ordered_by(ConflictClass::AtomicOrdered),
+            thread_ordered: found.by_thread.iter().count() as u64,
         },
         threads: process.threads,
         thread_starts,
@@ -147,10 +153,10 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    fn pair(&mut self, pair: &ConflictingPair) -> ListedPair {
+    fn pair(&mut self, class: ConflictClass, pair: &ConflictingPair) -> ListedPair {
         let [first_locks, second_locks] = &pair.names.locks;
         ListedPair {
-            class: conflict_class(self.checker, pair),
+            class,
             address: pair.overlap.start,
             bytes: pair.overlap.end - pair.overlap.start,
             object: self.object(&pair.names.object, pair.overlap.start),
@@ -232,6 +238,7 @@ impl Listing<'_> {
                     task: u64::from(task.0),
                 }
             }
+            Object::ThreadLocal => ListedObject::ThreadLocal {},
             Object::Other if in_module(self.process, address) => ListedObject::Global {},
             Object::Other => ListedObject::Unknown {},
         }

@@ -12,8 +12,7 @@
 //! needs to be told about the others alone.
 //!
 //! Accesses that repeat what the running step did before are decided without the checker, and are
-//! not recorded. Neither are accesses of thread-local variables: what they do is part of the
-//! answers.
+//! not recorded.
 
 use super::{Checker, Here};
 use crate::facts::synchronisation::{How, Operation};
@@ -58,9 +57,7 @@ impl Checker {
         here: Here,
         is_range: bool,
     ) {
-        if let Journal::Recording(_) = self.journal
-            && !self.thread.thread_locals.contains(&address)
-        {
+        if let Journal::Recording(_) = self.journal {
             let lower = here.stack_pointer < self.thread.lowest;
             self.record(&Call::Access {
                 kind,

@@ -54,7 +54,7 @@ use crate::facts::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
-use finishline_model::hash::{IdMap, IdSet};
+use finishline_model::hash::IdMap;
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
@@ -78,12 +78,6 @@ impl Elsewhere for Detector {
 /// What only the process around the checker can answer or do. Tests stand in for a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// Whether a block of the heap is reachable from thread-local variables only.
-    pub is_private: fn(&Checker, &Range<u64>) -> bool,
-    /// Which words of the running thread's frames are addresses of freed blocks.
-    pub find_left_over: fn(&Checker) -> IdSet<u64>,
-    /// The word at an address of thread-local variables.
-    pub read_word: fn(u64) -> u64,
     /// Called when a pair races for the first time.
     pub new_race: fn(&mut Checker),
     /// Whether an address is inside the function that drops the last reference.
@@ -94,9 +88,6 @@ impl Default for Host {
     /// A process without memory.
     fn default() -> Host {
         Host {
-            is_private: |_, _| false,
-            find_left_over: |_| IdSet::default(),
-            read_word: |_| 0,
             new_race: |_| (),
             is_drop_slow: |_| false,
         }
@@ -120,6 +111,8 @@ pub struct Found {
     pub races: ConflictingPairs,
     /// Conflicts of accesses that exclude each other: no races, but either may come first.
     pub overlaps: ConflictingPairs,
+    /// Conflicts of tasks on one thread that had asked which thread that is.
+    pub by_thread: ConflictingPairs,
     pub atomic_accesses: u64,
     pub stopped: Option<Stopped>,
 }
@@ -132,9 +125,6 @@ pub struct Checker {
     pub structure: Structure,
     pub heap: Heap,
     pub synchronisation: Synchronisation,
-    /// Where the program's frames had addresses of freed blocks when tasks were last created. What
-    /// is allocated there later is not what these words point to.
-    left_over: IdSet<u64>,
     /// The running thread's own state.
     pub thread: ThreadState,
     threads: Threads,
@@ -189,6 +179,7 @@ impl Checker {
         let found = Found {
             races: ConflictingPairs::new(options.max_races),
             overlaps: ConflictingPairs::new(options.max_races),
+            by_thread: ConflictingPairs::new(options.max_races),
             atomic_accesses: 0,
             stopped: None,
         };
@@ -203,7 +194,6 @@ impl Checker {
             structure: Structure::new(created),
             heap: Heap::default(),
             synchronisation: Synchronisation::default(),
-            left_over: IdSet::default(),
             thread: ThreadState::new(TaskId::MAIN, number, stack.end, stack, thread_locals),
             threads: Threads::default(),
             orders,
@@ -242,12 +232,8 @@ impl Checker {
             tasks.resize(stamp + 1, running);
         }
         tasks[stamp] = running;
-        let was_alone = self.glance.is_alone();
         let alone = self.is_program() && self.detection.detector.contexts().nothing_parallel();
         self.glance.set_alone(alone);
-        if was_alone && !alone {
-            self.left_over = (self.host.find_left_over)(self);
-        }
     }
 
     /// Whether the running task is not beside anything that was created before it.
@@ -289,7 +275,9 @@ impl Checker {
     pub fn synchronised(&self) -> bool {
         let detector = &self.detection.detector;
         let doubtful_locks = detector.held().gave_up_early();
-        detector.synchronised() || !self.found.overlaps.is_empty() || doubtful_locks
+        let found = [&self.found.overlaps, &self.found.by_thread];
+        let ordered = found.iter().any(|pairs| !pairs.is_empty());
+        detector.synchronised() || ordered || doubtful_locks
     }
 
     /// Forgets all about these addresses: what comes there next is another object.

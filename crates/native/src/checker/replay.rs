@@ -292,6 +292,7 @@ impl Replay {
                 check(checker.has_thread(thread), "a task is on no thread")?;
                 checker.begin_stay(thread);
             }
+            Call::Asks => checker.asks(),
             Call::StayEnd => {
                 check(checker.has_stay(), "a stay ends that did not begin")?;
                 checker.end_stay();

@@ -4,6 +4,7 @@
 //! site, so a loop that makes the same access over and over needs one. The latest context of a site
 //! is looked up in a small table by place first, and by the whole site only if that fails.
 
+use super::stays::Stay;
 use crate::facts::holding::Holding;
 use crate::facts::races::Manner;
 use crate::facts::structure::Position;
@@ -21,6 +22,8 @@ pub(super) struct Site {
     pub(super) manner: Manner,
     /// The locks that the task had taken.
     pub(super) holding: Holding,
+    /// The thread that the task was on.
+    pub(super) stay: Stay,
 }
 
 /// The length of an access as a site has it.

@@ -7,7 +7,6 @@ use crate::facts::structure::FinishKind;
 use crate::facts::synchronisation::{How, Operation};
 use finishline_model::AccessKind;
 use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the detector can't follow is no reason to call a run clean.
 #[test]
@@ -293,53 +292,118 @@ fn what_is_no_lock_is_not_named_as_one() {
     assert!(text.contains(r#""class":"atomic-ordered""#));
 }
 
-#[test]
-fn a_block_of_a_thread_is_not_shared_and_asked_about_once() {
-    static ASKED: AtomicUsize = AtomicUsize::new(0);
-    for (is_private, races) in [(true, 0), (false, 1)] {
-        let mut checker = with_block(8);
-        ASKED.store(0, Ordering::Relaxed);
-        checker.host.is_private = match is_private {
-            true => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) < usize::MAX,
-            false => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) == usize::MAX,
-        };
-        let twice = |checker: &mut Checker| {
-            write(checker);
-            beside(checker, write, write);
-        };
-        beside(&mut checker, write, twice);
-        assert_eq!(checker.found.races.iter().count(), races);
-        assert_eq!(ASKED.load(Ordering::Relaxed), 1);
+const VARIABLES: Range<u64> = 0x7200_0000_0000..0x7200_0000_0100;
+
+/// What `does` does on this thread.
+fn on(thread: u32, does: impl FnOnce(&mut Checker)) -> impl FnOnce(&mut Checker) {
+    move |checker| {
+        checker.begin_stay(thread);
+        does(checker);
+        checker.end_stay();
     }
 }
 
+/// Writes a block behind asking for the thread, or without.
+fn write_having_asked(asks: bool) -> impl FnOnce(&mut Checker) {
+    move |checker| {
+        if asks {
+            checker.asks();
+        }
+        write(checker);
+    }
+}
+
+/// Two tasks on one thread that both asked may each have what the thread keeps.
 #[test]
-fn what_a_thread_local_variable_points_to_is_noted() {
-    const VARIABLES: Range<u64> = 0x7200_0000_0000..0x7200_0000_0100;
-    let mut checker = Checker::new(Options::default(), 0..0, VARIABLES).unwrap();
-    // Its third word does.
-    checker.host.read_word = |address| match address - VARIABLES.start {
-        16 => BLOCK,
-        _ => 7,
-    };
-    checker.allocated(BLOCK, 8, 4);
+fn a_thread_orders_what_its_tasks_do_if_they_asked_for_it() {
+    for (threads, asks, races) in [
+        ([1, 1], [true, true], 0),
+        ([1, 1], [true, false], 1),
+        ([1, 1], [false, true], 1),
+        ([1, 1], [false, false], 1),
+        ([1, 2], [true, true], 1),
+    ] {
+        let mut checker = with_block(8);
+        checker.new_thread(VARIABLES);
+        checker.new_thread(VARIABLES.end..VARIABLES.end + 8);
+        let [first, second] = [0, 1].map(|it| on(threads[it], write_having_asked(asks[it])));
+        // While something is parallel, so that a stay begins without having asked.
+        beside(
+            &mut checker,
+            |_| (),
+            |checker| beside(checker, first, second),
+        );
+        assert_eq!(
+            checker.found.races.iter().count(),
+            races,
+            "{threads:?} {asks:?}"
+        );
+        assert_eq!(checker.found.by_thread.iter().count(), 1 - races);
+        assert_eq!(checker.synchronised(), races == 0);
+    }
+}
+
+/// The same task is on one thread, then on another, and accesses the block on one of them.
+#[test]
+fn an_access_is_on_the_thread_where_it_was_made() {
+    for (threads, races) in [([1, 1], 0), ([1, 2], 0), ([2, 1], 1)] {
+        let mut checker = with_block(8);
+        checker.new_thread(VARIABLES);
+        checker.new_thread(VARIABLES.end..VARIABLES.end + 8);
+        let both = |checker: &mut Checker| {
+            on(threads[0], write_having_asked(true))(checker);
+            on(threads[1], |checker| checker.asks())(checker);
+        };
+        beside(&mut checker, both, on(1, write_having_asked(true)));
+        let found = checker.found.races.iter().count();
+        assert_eq!(found, races, "{threads:?}");
+    }
+}
+
+/// A variable of a thread is its own, unless another one has the address.
+#[test]
+fn thread_local_variables_are_shared_by_their_address_alone() {
     let here = Here {
         place: 10,
         stack_pointer: u64::MAX,
     };
-    let read = |offset: u64, bytes: usize| {
-        move |checker: &mut Checker| {
-            checker.access_range(AccessKind::Read, VARIABLES.start + offset, bytes, here);
-        }
+    let set = |checker: &mut Checker| {
+        checker.access(AccessKind::Write, VARIABLES.start + 8, 8, here);
     };
-    beside(&mut checker, read(0, 16), read(24, 8));
-    assert!(!checker.heap.was_thread_local(BLOCK));
-    beside(&mut checker, read(0, 24), |_| ());
-    assert!(checker.heap.was_thread_local(BLOCK));
-    checker.freed(BLOCK, 30);
-    assert!(!checker.heap.was_thread_local(BLOCK));
-    beside(&mut checker, read(16, 8), |_| ());
-    assert!(!checker.heap.was_thread_local(BLOCK), "it is no more");
+    for (threads, races) in [([1, 1], 0), ([1, 2], 1), ([2, 1], 1), ([2, 2], 1)] {
+        let mut checker = checker();
+        checker.new_thread(VARIABLES);
+        checker.new_thread(VARIABLES.end..VARIABLES.end + 8);
+        beside(&mut checker, on(threads[0], set), on(threads[1], set));
+        let found: Vec<_> = checker.found.races.iter().collect();
+        assert_eq!(found.len(), races, "{threads:?}");
+        assert!(checker.found.by_thread.is_empty());
+        let is_known = |pair: &&ConflictingPair| matches!(pair.names.object, Object::ThreadLocal);
+        assert!(found.iter().all(is_known));
+    }
+}
+
+/// To use a variable of the thread is to ask for it.
+#[test]
+fn a_variable_of_the_thread_tells_which_one_it_is() {
+    for (address, races) in [(VARIABLES.start, 0), (VARIABLES.end, 1)] {
+        let mut checker = with_block(8);
+        checker.new_thread(VARIABLES);
+        let here = Here {
+            place: 11,
+            stack_pointer: u64::MAX,
+        };
+        let reads_and_writes = |checker: &mut Checker| {
+            checker.access(AccessKind::Read, address, 8, here);
+            write(checker);
+        };
+        beside(
+            &mut checker,
+            |_| (),
+            |checker| beside(checker, on(1, reads_and_writes), on(1, reads_and_writes)),
+        );
+        assert_eq!(checker.found.races.iter().count(), races);
+    }
 }
 
 /// The place has written somewhere else before, and what it finds here was done under a lock.
@@ -412,65 +476,6 @@ fn fences_on_both_sides_order() {
             "{fences:?}"
         );
     }
-}
-
-#[test]
-fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
-    const STACK: Range<u64> = 0x1000..0x9000;
-    let mut checker = Checker::new(Options::default(), STACK, 0..0).unwrap();
-    let here = Here {
-        place: 10,
-        stack_pointer: 0x6000,
-    };
-    let outer = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
-    checker.begin_task(
-        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
-        outer,
-        2,
-        0x8000,
-    );
-    let inner = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
-    checker.begin_task(
-        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
-        inner,
-        2,
-        0x7000,
-    );
-    checker.allocated(BLOCK, 8, 4);
-    // The task that allocated it runs, and may have put it anywhere in its own frames.
-    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x7000..0x9000);
-    assert!(!checker.was_accessed(0x8800));
-    checker.access(AccessKind::Write, 0x8800, 8, here);
-    assert!(checker.was_accessed(0x8800));
-    assert!(!checker.was_accessed(0x8808), "its neighbour was not");
-    checker.end_task();
-    // The one around it may have got it from it.
-    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
-    checker.begin_task(
-        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
-        inner,
-        2,
-        0x7000,
-    );
-    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
-    checker.end_task();
-    checker.end_finish(inner);
-    checker.end_task();
-    assert!(checker.suspended_since_allocated(BLOCK).is_empty());
-}
-
-#[test]
-fn left_over_words_of_the_program_are_looked_for_when_tasks_begin() {
-    let mut checker = Checker::new(Options::default(), 0x1000..0x9000, 0..0).unwrap();
-    checker.host.find_left_over = |_| IdSet::from_iter([0x8800]);
-    checker.allocated(BLOCK, 8, 4);
-    assert!(
-        !checker.is_left_over(0x8800, BLOCK),
-        "nothing is parallel yet"
-    );
-    beside(&mut checker, |_| (), |_| ());
-    assert!(checker.is_left_over(0x8800, BLOCK));
-    assert!(!checker.is_left_over(0x8808, BLOCK));
 }
 
 /// The body of a scope calls a function after it has created a task, and the task runs behind it.

@@ -227,12 +227,6 @@ impl Checker {
         self.threads.objects.iter().any(|(other, _)| *other == name)
     }
 
-    /// The stacks of the threads that are not running, as far as they are in use.
-    pub fn other_stacks(&self) -> impl Iterator<Item = Range<u64>> {
-        let others = self.threads.others.iter();
-        others.map(|other| other.state.lowest..other.state.stack.end)
-    }
-
     /// Whether some thread is running.
     pub fn is_running(&self) -> bool {
         self.threads.running.is_some()

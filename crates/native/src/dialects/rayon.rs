@@ -202,7 +202,8 @@ extern "C" fn __finishline_thread_lend(thread: u64) {
     });
 }
 
-/// Calls `body` on a thread, if that is free.
+/// Calls `body` on a thread, if that is free, and otherwise where it is. Either way a stay begins:
+/// what was asked before is not known to a task that may be on another thread in another schedule.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __finishline_thread_visit(
     thread: u64,
@@ -210,7 +211,7 @@ unsafe extern "C" fn __finishline_thread_visit(
     data: *mut c_void,
 ) {
     process::visit(lender(thread), &mut |on| {
-        let begun = on.and_then(|lender| with_checker(|checker| stay(checker, lender)));
+        let begun = with_checker(|checker| stay(checker, on));
         // SAFETY: the drop-in's own function and data; it does not unwind.
         unsafe { body(data) };
         if begun.is_some() {
@@ -220,7 +221,10 @@ unsafe extern "C" fn __finishline_thread_visit(
 }
 
 /// The running task is on a lender from here on.
-fn stay(checker: &mut Checker, lender: &Lender) {
+fn stay(checker: &mut Checker, lender: Option<&Lender>) {
+    let Some(lender) = lender else {
+        return checker.begin_stay(checker.current_thread());
+    };
     if lender.number.load(Ordering::Relaxed) == Lender::UNKNOWN {
         let thread_locals = process::thread_locals_of(lender.pointer() as u64);
         let number = checker.new_thread(thread_locals);
@@ -236,4 +240,10 @@ extern "C" fn __finishline_thread_end(thread: u64) {
         turns::wakes(lender.word().0, 1);
         lender.end();
     }
+}
+
+/// The program asks which thread it is on.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_asks() {
+    with_checker(Checker::asks);
 }

@@ -49,6 +49,8 @@ pub enum Object {
     },
     /// In the frame of a function that is at this place.
     Stack { place: u64, task: TaskId },
+    /// A thread-local variable.
+    ThreadLocal,
     /// In none of these: a global variable, or memory that nobody told of.
     Other,
 }
@@ -102,11 +104,6 @@ impl ConflictingPairs {
             most,
             ..ConflictingPairs::default()
         }
-    }
-
-    /// Whether a conflict of these two is known.
-    pub fn contains(&self, first: &ConflictingAccess, second: &ConflictingAccess) -> bool {
-        self.numbers.contains_key(&[first.key(), second.key()])
     }
 
     /// Counts a conflict at these addresses; its names are asked for when the pair is new.

@@ -111,18 +111,18 @@ struct Header {
 
 const LOAD: u32 = 1;
 const TLS: u32 = 7;
-const WRITABLE: u32 = 2;
 
 pub(crate) struct Mapped {
     pub(crate) module: ListedModule,
     thread_local: Range<u64>,
-    writable: Vec<Range<u64>>,
 }
 
-/// Where the global variables of all mapped files are.
-pub(super) fn globals() -> Vec<Range<u64>> {
-    let modules = modules().into_iter();
-    modules.flat_map(|mapped| mapped.writable).collect()
+/// What the aligned words of some thread-local variables could be addresses of.
+pub(crate) fn references(thread_locals: &Range<u64>) -> Vec<u64> {
+    let words = (thread_locals.start.next_multiple_of(8)..thread_locals.end & !7).step_by(8);
+    // SAFETY: the variables are those of a thread that lives, hence readable.
+    let words = words.map(|address| unsafe { (address as *const u64).read_volatile() });
+    words.filter(|word| *word != 0).collect()
 }
 
 /// The files that are mapped into the process.
@@ -148,11 +148,6 @@ pub(crate) fn modules() -> Vec<Mapped> {
             .unwrap_or(0);
         let tls = headers.iter().find(|header| header.kind == TLS);
         let tls_bytes = tls.map_or(0, |header| header.in_memory);
-        let writable = loads().filter(|header| header.flags & WRITABLE != 0);
-        let range = |header: &Header| {
-            let start = info.bias + header.address;
-            start..start + header.in_memory
-        };
         modules.push(Mapped {
             module: ListedModule {
                 path,
@@ -161,7 +156,6 @@ pub(crate) fn modules() -> Vec<Mapped> {
                 end: info.bias + end,
             },
             thread_local: info.tls_data..info.tls_data + tls_bytes,
-            writable: writable.map(range).collect(),
         });
         0
     }

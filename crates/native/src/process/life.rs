@@ -2,8 +2,7 @@
 //! the process.
 
 use super::circumstances::set_test;
-use super::image::{about, globals, ranges};
-use super::reach::{self, Globals};
+use super::image::{about, ranges};
 use super::{output, owner, recording};
 use crate::checker::options::Options;
 use crate::checker::{Checker, Host};
@@ -29,10 +28,6 @@ pub(crate) fn start(is_drop_slow: fn(u64) -> bool) -> bool {
     }
     set_test(options.test_thread);
     let host = Host {
-        is_private: |checker, block| Globals(globals()).is_private(checker, block),
-        find_left_over: reach::left_over,
-        // SAFETY: only asked for words of thread-local variables of the checked thread.
-        read_word: |address| unsafe { (address as *const u64).read() },
         is_drop_slow,
         // Saved at once, so that nothing that ends the process can lose the race.
         new_race: |checker| {

@@ -33,10 +33,14 @@
 //! | the area for restartable sequences | the kernel writes to that of the real thread, so the lender's has an old number of a processor. `sched_getcpu` may be out of date at any time anyway |
 //!
 //! **What is not right**, because the kernel knows the real thread alone: a mutex with priority
-//! inheritance that is waited for, restartable sequences of the program's own that are interrupted,
-//! cancelling a lender.
+//! inheritance that is waited for; restartable sequences of the program's own that are interrupted;
+//! `gettid`, which tells the real thread; cancelling a lender. In a copy of the process by `fork`
+//! the C library takes the stacks of all threads but the lender's for free, the one in use included
+//! unless it is the first thread's. So such a copy must begin no threads.
 //!
-//! A lender blocks all signals while it waits, so they go to threads that run.
+//! A lender blocks all signals while it waits, so they go to threads that run. The handlers of the
+//! program run with the thread's own pointer ([`as_itself`]), wherever they interrupt it. The same
+//! holds for questions about the stack.
 //!
 //! **Without the instruction.** The kernel says whether programs may write the register
 //! (`AT_HWCAP2`). If not, there are no loans.
@@ -83,9 +87,12 @@ thread_local! {
     static BORROWER: Cell<usize> = const { Cell::new(NOBODY) };
 }
 
-/// Not inlined: where the variable is must not be remembered from before a change of the pointer.
+/// Where the variable is must not be remembered from before a change of the pointer. So this is not
+/// inlined, and has an effect as far as the compiler knows: two calls are not taken for one.
 #[inline(never)]
 fn borrower_of_this_pointer() -> &'static Cell<usize> {
+    // SAFETY: no instruction.
+    unsafe { asm!("", options(nostack, preserves_flags)) };
     // SAFETY: the variable has no destructor, and lives as long as the thread whose pointer this
     // is. Nobody keeps the reference.
     BORROWER.with(|borrower| unsafe { &*std::ptr::from_ref(borrower) })
@@ -109,10 +116,14 @@ fn is_possible() -> bool {
 }
 
 /// Gives the running thread, which has the pointer `from`, the pointer `to`.
-#[inline(never)]
 fn change_pointer(from: usize, to: usize) {
     debug_assert_eq!(thread_pointer(), from);
     owner::follow(from, to);
+    set_pointer(to);
+}
+
+#[inline(never)]
+fn set_pointer(to: usize) {
     // SAFETY: `to` is the pointer of a thread that does not run, or the thread's own. The kernel
     // allows the instruction. What the compiler has in registers does not depend on the pointer:
     // see above.
@@ -138,23 +149,18 @@ impl Lender {
         Lender::new(false, this_thread(), RUNS)
     }
 
-    /// A thread that `spawn` begins, which must [wait](Lender::wait). The program has nothing to do
-    /// with it: nobody listens meanwhile.
+    /// A thread that `spawn` begins, which must [wait](Lender::wait). It is none of the program's.
+    /// What is allocated for it is heard of, since it may lie where a task has freed something.
     pub(crate) fn begin(spawn: impl FnOnce(&'static Lender) -> bool) -> Option<&'static Lender> {
         if !is_possible() {
             return None;
         }
         let lender = Lender::new(true, 0, COMING);
-        let was_checked = is_checked();
-        hand_over();
         let before = BEGINS.swap(thread_pointer(), Ordering::Relaxed);
         let begun = spawn(lender);
         BEGINS.store(before, Ordering::Relaxed);
         if begun {
             lender.expect();
-        }
-        if was_checked {
-            take_over();
         }
         begun.then_some(lender)
     }
@@ -289,6 +295,19 @@ pub(crate) fn visit(lender: Option<&'static Lender>, body: &mut dyn FnMut(Option
     if let Some(loan) = loan {
         loan.give_back();
     }
+}
+
+/// Calls `body` with the running thread's own pointer. The checked thread is not known by that one
+/// while it has borrowed another.
+#[inline(never)]
+pub(crate) fn as_itself(body: impl FnOnce()) {
+    let (borrowed, own) = (thread_pointer(), this_thread());
+    if borrowed == own {
+        return body();
+    }
+    set_pointer(own);
+    body();
+    set_pointer(borrowed);
 }
 
 /// The thread that begins a lender right now.

@@ -18,8 +18,6 @@ mod output;
 #[allow(unsafe_code)]
 mod owner;
 #[allow(unsafe_code)]
-mod reach;
-#[allow(unsafe_code)]
 mod recording;
 
 pub(crate) use circumstances::{
@@ -27,11 +25,10 @@ pub(crate) use circumstances::{
 };
 pub(crate) use frames::{frame_pointer, place_in, place_of_call};
 pub(crate) use futex::{Time, futex_wait, futex_wake};
-pub(crate) use image::{executable_bias, own_name, ranges, thread_locals_of};
+pub(crate) use image::{executable_bias, own_name, ranges, references, thread_locals_of};
 pub(crate) use life::{end_unanswered, start};
-pub(crate) use loan::{Lender, begins_lender, this_thread, visit};
+pub(crate) use loan::{Lender, as_itself, begins_lender, this_thread, visit};
 pub(crate) use owner::{
     GLANCE, OWNER, give_up, hand_over, hand_over_to, has_given_up, ignore, ignore_no_more,
     is_checked, take_over, thread_pointer, with_calls, with_checker, with_unowned_checker,
 };
-pub(crate) use reach::references;

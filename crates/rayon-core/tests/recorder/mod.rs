@@ -213,6 +213,10 @@ mod threads {
 
     // SAFETY: as above.
     #[unsafe(no_mangle)]
+    extern "C" fn __finishline_asks() {}
+
+    // SAFETY: as above.
+    #[unsafe(no_mangle)]
     extern "C" fn __finishline_thread_end(thread: u64) {
         if let Some(waiting) = waiting(thread) {
             *waiting.ended.lock().unwrap() = true;

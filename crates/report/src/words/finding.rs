@@ -39,6 +39,7 @@ pub(crate) fn message(finding: &Finding) -> String {
         Rule::LockOrdered => "exclude each other by a lock, and happen in either order",
         Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
         Rule::AtomicOrdered => "happen in either order",
+        Rule::ThreadOrdered => "are ordered only by the thread that both tasks asked for",
     };
     let condition = finding.claim.as_ref().map(|claim| &claim.condition);
     format!(
@@ -120,6 +121,7 @@ pub(crate) fn synchroniser(by: &Synchroniser) -> String {
         Object::Stack { function, .. } => {
             format!("the {kind} in a local variable of {}", shortened(function))
         }
+        Object::ThreadLocal => format!("the {kind} in a thread-local variable"),
         Object::Unknown => format!("the {kind} at {:#x}", by.address),
     }
 }
@@ -204,7 +206,7 @@ fn object_origin(object: &Object) -> Option<String> {
             let task = task::task(task);
             Some(format!("the variable is on the stack of task {task}"))
         }
-        Object::Unknown => None,
+        Object::ThreadLocal | Object::Unknown => None,
     }
 }
 

@@ -112,7 +112,7 @@ pub(crate) fn meaning(answer: &Answer) -> &'static str {
     let verdict = answer.verdict;
     match &answer.about {
         About::Check(_) => verdict.meaning(),
-        About::Process(process) => verdict.native_meaning(process.division),
+        About::Process(process) => verdict.native_meaning(process.extent, process.division),
         About::Proof(proof) => match proof::range(proof) {
             Some(_) => verdict.ranged_proof_meaning(),
             None => verdict.proof_meaning(),

@@ -77,6 +77,8 @@ pub enum Call {
     /// What follows is on the thread of this number.
     StayBegin(u32),
     StayEnd,
+    /// The program asks which thread it is on.
+    Asks,
     Allocated {
         start: u64,
         bytes: u64,

@@ -217,6 +217,7 @@ impl Decoder {
             tag::LENDER_BEGIN => Call::LenderBegin(range(bytes)?),
             tag::STAY_BEGIN => Call::StayBegin(bytes.small()?),
             tag::STAY_END => Call::StayEnd,
+            tag::ASKS => Call::Asks,
             tag::ALLOCATED => Call::Allocated {
                 start: self.address(bytes)?,
                 bytes: bytes.number()?,

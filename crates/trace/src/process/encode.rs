@@ -48,6 +48,7 @@ pub(super) mod tag {
     pub(in crate::process) const LENDER_BEGIN: u8 = 27;
     pub(in crate::process) const STAY_BEGIN: u8 = 28;
     pub(in crate::process) const STAY_END: u8 = 29;
+    pub(in crate::process) const ASKS: u8 = 30;
 }
 
 /// The flags of an atomic operation.
@@ -323,6 +324,7 @@ impl Encoder {
             }
             Call::StayBegin(thread) => self.numbered(tag::STAY_BEGIN, u64::from(thread)),
             Call::StayEnd => self.record(tag::STAY_END),
+            Call::Asks => self.record(tag::ASKS),
             Call::Allocated {
                 start,
                 bytes,

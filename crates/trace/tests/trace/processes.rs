@@ -177,6 +177,7 @@ impl Wild {
             19 => Call::LenderBegin(self.range()),
             20 => Call::StayBegin(self.small()),
             21 => Call::StayEnd,
+            22 => Call::Asks,
             _ => self.access(),
         }
     }

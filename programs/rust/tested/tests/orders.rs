@@ -80,6 +80,7 @@ fn a_flag_that_is_asked() {
 
 /// A failure that another order shows is one of the program.
 //@ verdict: trap
+//@ determinacy: atomic-ordered
 #[test]
 fn an_assertion_about_the_order() {
     let ready = AtomicBool::new(false);

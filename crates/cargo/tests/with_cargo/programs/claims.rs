@@ -2,6 +2,7 @@
 //! explains them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The claims of one program, or of one test.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,20 @@ pub(crate) struct Claims {
     pub(crate) object: Option<String>,
     /// The Fin program of the same structure.
     pub(crate) fin: Option<String>,
+}
+
+/// A test, and where its function is.
+pub(crate) struct ClaimingTest {
+    pub(crate) name: String,
+    pub(crate) claims: Claims,
+    file: String,
+    lines: Range<u64>,
+}
+
+impl ClaimingTest {
+    fn holds(&self, site: &Site) -> bool {
+        site.file == self.file && self.lines.contains(&site.line)
+    }
 }
 
 /// An access of a race, by its line and kind.
@@ -44,12 +59,12 @@ impl Claims {
         claims.checked()
     }
 
-    /// The claims of the tests in a file, each with the name of its function.
-    pub(crate) fn of_tests(source: &str) -> Result<Vec<(String, Claims)>, String> {
-        let mut tests = Vec::new();
+    /// The claims of the tests in a file.
+    pub(crate) fn of_tests(file: &str, source: &str) -> Result<Vec<ClaimingTest>, String> {
+        let mut tests: Vec<ClaimingTest> = Vec::new();
         let mut claims = Claims::default();
         let mut is_test = false;
-        for line in source.lines() {
+        for (number, line) in (1..).zip(source.lines()) {
             if let Some(directive) = directive(line) {
                 claims.add(directive)?;
             } else if line.trim() == "#[test]" {
@@ -59,10 +74,15 @@ impl Claims {
             {
                 let name = function.split('(').next().unwrap_or_default();
                 let claims = std::mem::take(&mut claims).checked();
-                tests.push((
-                    name.to_owned(),
-                    claims.map_err(|error| format!("{name}: {error}"))?,
-                ));
+                if let Some(before) = tests.last_mut() {
+                    before.lines.end = number;
+                }
+                tests.push(ClaimingTest {
+                    name: name.to_owned(),
+                    claims: claims.map_err(|error| format!("{name}: {error}"))?,
+                    file: file.to_owned(),
+                    lines: number..u64::MAX,
+                });
             }
         }
         Ok(tests)
@@ -121,6 +141,18 @@ impl Marks {
             }
         }
         Ok(())
+    }
+
+    /// Of a test: those in its own function, or else those that are in no test.
+    pub(crate) fn of_test(&self, test: &ClaimingTest, all: &[ClaimingTest]) -> Marks {
+        let own = |site: &&Site| test.holds(site);
+        let common = |site: &&Site| !all.iter().any(|test| test.holds(site));
+        let mut marks = self.clone();
+        let has_own = self.required.iter().any(|site| own(&site));
+        for sites in [&mut marks.required, &mut marks.optional] {
+            sites.retain(|site| if has_own { own(&site) } else { common(&site) });
+        }
+        marks
     }
 
     fn race(&mut self, file: &str, line: u64, word: &str) -> Result<(), String> {

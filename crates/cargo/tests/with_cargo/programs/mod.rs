@@ -21,10 +21,7 @@ use std::sync::OnceLock;
 
 /// Programs about which the tool is still wrong, and why. A right answer is a failure too: the
 /// entry must be removed.
-const KNOWN_GAPS: &[(&str, &str)] = &[(
-    "thread_local_taken_clean",
-    "all tasks share one thread, and its buffer is taken for theirs",
-)];
+const KNOWN_GAPS: &[(&str, &str)] = &[];
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
 
@@ -233,7 +230,7 @@ fn check_tests(tool: Tool) -> Result<(), String> {
             let file = format!("{folder}/{file}");
             let source = read(&root.join(&file))?;
             marks.add(&file, &source)?;
-            tests.extend(Claims::of_tests(&source)?);
+            tests.extend(Claims::of_tests(&file, &source)?);
         }
     }
     let called = tool(&[
@@ -249,15 +246,16 @@ fn check_tests(tool: Tool) -> Result<(), String> {
     let failed = |error| format!("no report: {error}\n{}", called.stderr);
     let suite: Value = serde_json::from_str(&called.stdout).map_err(failed)?;
     let mut complaints = Vec::new();
-    for (name, claims) in &tests {
+    for tested in &tests {
+        let (name, marks) = (&tested.name, marks.of_test(tested, &tests));
         let mut reports = suite["reports"].as_array().into_iter().flatten();
         let report = reports.find(|report| {
             let test = report["test"].as_str().unwrap_or_default();
-            test.rsplit("::").next() == Some(name)
+            test.rsplit("::").next() == Some(name.as_str())
         });
         match report {
             Some(report) => complaints.extend(
-                comparison::complaints(claims, &marks, report)
+                comparison::complaints(&tested.claims, &marks, report)
                     .into_iter()
                     .map(|complaint| format!("{name}: {complaint}")),
             ),

@@ -1,9 +1,11 @@
 //! The threads of the C library: functions that the runtime stands before, which begin and join
-//! threads, and by which a thread may wait.
+//! threads, by which a thread may wait, and which it calls as itself.
 //!
 //! The program's calls arrive here because a symbol of the executable precedes those of libraries.
 //! The library's own functions are called by their other names.
 
+#[allow(unsafe_code)]
+mod own_thread;
 #[allow(unsafe_code)]
 mod threads;
 

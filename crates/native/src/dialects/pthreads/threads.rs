@@ -51,8 +51,9 @@ pub(super) fn create(
     }) else {
         return AGAIN;
     };
-    if !process::is_checked() {
-        if !process::begins_lender() {
+    let begins_lender = process::begins_lender();
+    if begins_lender || !process::is_checked() {
+        if !begins_lender {
             process::unfollowed_thread();
         }
         // SAFETY: the program's own call.

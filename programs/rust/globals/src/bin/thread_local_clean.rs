@@ -1,9 +1,10 @@
 //! A scratch buffer in thread-local storage, used by every task and overwritten before it is read.
 //!
-//! Two tasks that share a buffer run on one thread, one after the other: no race in any schedule, though the addresses coincide.
+//! Two tasks that share a buffer run on one thread, one after the other. Which tasks share one is up to the schedule.
 //! It is the repair of `thread_local_racy`: the buffer itself is thread-local.
 
-//@ verdict: certified
+//@ verdict: certified-order
+//@ determinacy: thread-ordered
 
 use rayon::prelude::*;
 use std::cell::RefCell;

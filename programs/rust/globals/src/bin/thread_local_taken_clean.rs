@@ -2,7 +2,8 @@
 //!
 //! As in `thread_local_clean`, two tasks that meet at the same buffer run on one thread, one after the other.
 
-//@ verdict: certified
+//@ verdict: certified-order
+//@ determinacy: thread-ordered
 
 use rayon::prelude::*;
 use std::cell::Cell;

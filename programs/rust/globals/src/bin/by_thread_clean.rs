@@ -1,0 +1,42 @@
+//! A container with a value for each thread, found by a number that a thread-local variable keeps, as the crate `thread_local`
+//! has it. The values lie in blocks of the heap that all tasks can reach.
+//!
+//! Two tasks that find the same value have the same number, so they are on one thread, one after the other.
+
+//@ verdict: certified-order
+//@ determinacy: atomic-ordered thread-ordered
+
+use rayon::prelude::*;
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const MOST_THREADS: usize = 1 << 16;
+
+static NUMBERS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static NUMBER: usize = NUMBERS.fetch_add(1, Relaxed);
+}
+
+struct ByThread(Vec<UnsafeCell<u64>>);
+
+// SAFETY: a thread uses the value of its own number only.
+unsafe impl Sync for ByThread {}
+
+impl ByThread {
+    fn own(&self) -> *mut u64 {
+        NUMBER.with(|number| self.0[*number].get())
+    }
+}
+
+fn main() {
+    let counts = ByThread((0..MOST_THREADS).map(|_| UnsafeCell::new(0)).collect());
+    let counts = &counts;
+    (0..1000u64).into_par_iter().for_each(|i| {
+        unsafe { *counts.own() += black_box(i) };
+    });
+    let total: u64 = counts.0.iter().map(|count| unsafe { *count.get() }).sum();
+    assert_eq!(total, 499_500);
+    println!("the counts of all threads sum up to {total}");
+}
