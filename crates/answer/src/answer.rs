@@ -333,10 +333,10 @@ impl Answer {
         let Some(process) = self.process() else {
             return false;
         };
-        let counts = &process.statistics;
-        let has_tasks = counts.tasks > counts.threads + 1;
+        // Besides that of the program: of a join, a scope or a broadcast.
+        let has_finishes = process.statistics.finishes > 1;
         let limits = [Limit::Synchronised, Limit::ByThread, Limit::Threads];
-        has_tasks && process.because.is_some_and(|limit| limits.contains(&limit))
+        has_finishes && process.because.is_some_and(|limit| limits.contains(&limit))
     }
 
     /// Whether there was nothing to check: such a process is neither clean nor a reason to worry.

@@ -137,7 +137,7 @@ impl Limit {
                 "the executable has no debug information, so it is not known whether it has atomic operations that are not seen"
             }
             Limit::Threads => {
-                "threads besides the first took part: they ran one at a time, in one order, and another order was not looked at; what a thread does for several tasks of a program counts as done one after the other"
+                "threads besides the first took part: they ran one at a time, and of other orders of theirs nothing is known; what a thread does for several tasks of a program counts as done one after the other"
             }
             Limit::ByThread => {
                 "the program asked which thread a task is on: bytes that only tasks on one thread share were taken for what it keeps by thread, and only conflicts between different threads are reported"
@@ -188,7 +188,7 @@ pub struct OrdersRun {
     pub told: u32,
     /// How many were run to their end, or until they showed a race.
     pub ended: u32,
-    /// How many were ended early, since a task waited for one that runs later.
+    /// How many were ended early: a task waited for one that runs later, or it took too long.
     pub stopped: u32,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! These sentences are written here once; help text, documentation and reports print them.
 
-use finishline_model::kinds::rayon::Division;
+use finishline_model::kinds::rayon::{Division, MOST_DIVISIONS, MOST_LEVELS};
 use std::fmt;
 
 /// What was established about a program. The words are a contract.
@@ -205,15 +205,15 @@ pub fn divided(division: Division, threads: u32) -> String {
 }
 
 /// What would divide the iterators of a run further, if anything would.
-pub const fn divides_further(division: Division) -> Option<&'static str> {
+pub fn divides_further(division: Division) -> Option<String> {
     match division {
         Division::None | Division::Items => None,
         Division::Threads => {
-            Some("`--divide items` divides parallel iterators down to single items")
+            Some("`--divide items` divides parallel iterators down to single items".to_owned())
         }
-        Division::Partly => Some(
-            "on a smaller input parallel iterators can be divided down to single items: the limit is 12 levels, and 262,144 divisions in all",
-        ),
+        Division::Partly => Some(format!(
+            "on a smaller input parallel iterators can be divided down to single items: the limit is {MOST_LEVELS} levels, and {MOST_DIVISIONS} divisions in all"
+        )),
     }
 }
 

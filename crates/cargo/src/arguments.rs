@@ -50,7 +50,7 @@ enum Choice {
 #[derive(Args)]
 struct RunArguments {
     /// Also write what the program does to this file, for `finishline analyze`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "orders")]
     record: Option<PathBuf>,
 
     #[command(flatten)]

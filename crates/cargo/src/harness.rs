@@ -7,7 +7,7 @@
 use crate::course::{Event, Selected};
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
-use crate::orders::{self, Asked, Ran, Shown};
+use crate::orders::{Asked, Ran, Shown, in_orders};
 use crate::process::{self, Checked, Role};
 use crate::report::{self, Reporter, Standing};
 use crate::run::{self, CutShort, Ended, Run};
@@ -133,13 +133,13 @@ fn run_one(
     program: &Path,
     test: &Test,
 ) -> Result<Outcome, Problem> {
-    let asked = Asked::by(&session.options, session.subcommand);
+    let asked = Asked::of(session);
     let in_order = |order| {
         let (outcome, shown) = run_in_order(session, reporter, ward, program, test, order)?;
         let interrupted = outcome.run.cut_short == Some(CutShort::Interrupt);
         Ok((outcome, if interrupted { Shown::Enough } else { shown }))
     };
-    let (mut outcome, orders) = orders::run(asked, in_order)?;
+    let (mut outcome, orders) = in_orders(asked, in_order)?;
     if orders != outcome.run.orders {
         // Only now it is known how many orders there were.
         outcome.run.orders = orders;

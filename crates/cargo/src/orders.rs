@@ -9,7 +9,9 @@
 //! about the program, so such a run counts for nothing.
 
 use crate::Problem;
-use crate::options::{Options, Subcommand};
+use crate::options::Subcommand;
+use crate::run;
+use crate::session::Session;
 use finishline_answer::process::OrdersRun;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -26,14 +28,16 @@ pub(crate) enum Asked {
 }
 
 impl Asked {
-    pub(crate) fn by(options: &Options, subcommand: Subcommand) -> Asked {
-        let usual = match subcommand {
-            Subcommand::Test => ORDERS_OF_TESTS,
+    /// The setting of the package is for its tests.
+    pub(crate) fn of(session: &Session) -> Asked {
+        let of_package = || session.settings(&run::package())?.orders;
+        let usual = match session.subcommand {
+            Subcommand::Test => of_package().unwrap_or(ORDERS_OF_TESTS),
             _ => NonZeroU32::MIN,
         };
-        match options.order {
+        match session.options.order {
             Some(order) => Asked::One(order),
-            None => Asked::UpTo(options.orders.unwrap_or(usual)),
+            None => Asked::UpTo(session.options.orders.unwrap_or(usual)),
         }
     }
 }
@@ -81,7 +85,7 @@ pub(crate) enum Shown {
 }
 
 /// Runs the orders that were asked for, as far as needed.
-pub(crate) fn run<T>(
+pub(crate) fn in_orders<T>(
     asked: Asked,
     mut run: impl FnMut(u32) -> Result<(T, Shown), Problem>,
 ) -> Result<(T, Option<Ran>), Problem> {
@@ -123,7 +127,7 @@ mod tests {
     /// Which orders were run, and what was told.
     fn told(asked: Asked, shown: &[Shown]) -> (Vec<u32>, u32, Option<Ran>) {
         let mut ran = Vec::new();
-        let told = run(asked, |order| {
+        let told = in_orders(asked, |order| {
             ran.push(order);
             Ok((order, shown[order as usize]))
         });

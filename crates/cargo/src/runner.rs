@@ -6,7 +6,7 @@
 
 use crate::course::Event;
 use crate::options::Subcommand;
-use crate::orders::{self, Asked, Shown};
+use crate::orders::{Asked, Shown, in_orders};
 use crate::process::{self, Checked, Role};
 use crate::report::Reporter;
 use crate::run::{self, CutShort, Ended, Run};
@@ -87,9 +87,9 @@ fn run_in_orders(
     program: &Path,
     arguments: &[OsString],
 ) -> Result<Run, Problem> {
-    let asked = Asked::by(&session.options, session.subcommand);
+    let asked = Asked::of(session);
     let reporter = Reporter::new(session)?;
-    let (mut run, orders) = orders::run(asked, |order| {
+    let (mut run, orders) = in_orders(asked, |order| {
         let run = run_whole(session, ward, program, arguments, order)?;
         let shown = match asked {
             Asked::UpTo(NonZeroU32::MIN) | Asked::One(_) => Shown::Enough,

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     #[serde(default)]
     pub(crate) features: Vec<String>,
     pub(crate) logical_threads: Option<NonZeroU32>,
+    /// The most orders of tasks in which a test is run.
+    pub(crate) orders: Option<NonZeroU32>,
     /// A path relative to the manifest in the file, and absolute afterwards.
     pub(crate) suppressions: Option<PathBuf>,
 }
@@ -166,10 +168,12 @@ mod tests {
 
     #[test]
     fn settings_are_read() {
-        let settings = "features = [\"small\"]\nlogical-threads = 64\nsuppressions = \"known\"\n";
+        let settings = "features = [\"small\"]\nlogical-threads = 64\norders = 7\n\
+                        suppressions = \"known\"\n";
         let expected = Settings {
             features: vec!["small".to_owned()],
             logical_threads: NonZeroU32::new(64),
+            orders: NonZeroU32::new(7),
             suppressions: Some("known".into()),
         };
         assert_eq!(in_manifest(settings), Ok(expected));
@@ -185,12 +189,13 @@ mod tests {
                 "unknown field `logical-thread`",
             ),
             (
-                "features = []\norders = 3\n",
+                "features = []\norder = 3\n",
                 (6, 1),
-                "unknown field `orders`",
+                "unknown field `order`",
             ),
             ("logical-threads = 0\n", (5, 19), "nonzero"),
             ("logical-threads = \"2\"\n", (5, 19), "string"),
+            ("orders = 0\n", (5, 10), "nonzero"),
             ("features = \"a\"\n", (5, 12), "string"),
         ] {
             let mistake = in_manifest(settings).expect_err("a mistake");

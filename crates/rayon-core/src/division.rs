@@ -7,20 +7,16 @@
 //! down to single items, or to what `with_min_len` asks for.
 //!
 //! An iterator may be divisible for ever (`iter::repeat`), and a task takes time and memory. So
-//! only the first [`LEVELS`] levels of nested divisions migrate, and the first [`DIVISIONS`]
-//! divisions of a process. Beyond that an iterator is divided as for the threads of its pool. The
-//! runtime is told, as then items are left that this run does not tell apart.
+//! only the first [`MOST_LEVELS`] levels of nested divisions migrate, and the first
+//! [`MOST_DIVISIONS`] divisions of a process. Beyond that an iterator is divided as for the threads
+//! of its pool. The runtime is told, as then items are left that this run does not tell apart.
 //!
 //! Divisions are counted over all threads. The counter is relaxed: it publishes nothing.
 
-use crate::kinds::Division;
+use crate::kinds::{Division, MOST_DIVISIONS, MOST_LEVELS};
 use crate::runtime;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// With 12 levels, 4096 items are tasks of their own.
-const LEVELS: u32 = 12;
-const DIVISIONS: u32 = 1 << 18;
 
 static SO_FAR: AtomicU32 = AtomicU32::new(0);
 
@@ -49,7 +45,7 @@ pub fn divides_further() -> bool {
 
 /// Whether there may be one more division, which is then made.
 fn one_more(may_be: bool) -> bool {
-    let may_be = may_be && SO_FAR.load(Relaxed) < DIVISIONS;
+    let may_be = may_be && SO_FAR.load(Relaxed) < MOST_DIVISIONS;
     if may_be {
         SO_FAR.fetch_add(1, Relaxed);
     }
@@ -74,7 +70,7 @@ impl Halves {
             return Halves { migrate: false };
         }
         Halves {
-            migrate: one_more(level < LEVELS),
+            migrate: one_more(level < MOST_LEVELS),
         }
     }
 }

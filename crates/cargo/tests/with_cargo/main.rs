@@ -12,6 +12,7 @@ mod ending;
 mod installed;
 mod interface;
 mod lenders;
+mod orders;
 mod package;
 mod programs;
 mod recording;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     trials.extend(interface::trials());
     trials.extend(sarif::trials());
     trials.extend(settings::trials());
+    trials.extend(orders::trials());
     trials.extend(unseen::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

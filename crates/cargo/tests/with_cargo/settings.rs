@@ -75,11 +75,11 @@ fn settings_are_used() {
         assert!(called.stdout.contains(shown), "{}", called.stdout);
     }
 
-    let wrong = first.replace("logical-threads", "orders");
+    let wrong = first.replace("logical-threads", "order");
     fs::write(package.path("first/Cargo.toml"), wrong).expect("a file");
     let called = package.finishline(&["build"]).expect(2);
-    let told = "first/Cargo.toml:10:1: [package.metadata.finishline]: unknown field `orders`, \
-                expected one of `features`, `logical-threads`, `suppressions`\n";
+    let told = "first/Cargo.toml:10:1: [package.metadata.finishline]: unknown field `order`, \
+                expected one of `features`, `logical-threads`, `orders`, `suppressions`\n";
     assert!(called.stderr.contains(told), "{}", called.stderr);
     assert!(!called.stderr.contains("Compiling"), "{}", called.stderr);
     package.finishline(&["build", "-p", "second"]).expect(0);

@@ -12,6 +12,12 @@ pub const INTERFACE_VERSION: u32 = 4;
 /// are to be divided down to single items.
 pub const TO_ITEMS: u32 = 1 << 31;
 
+/// Nested divisions of parallel iterators that go down to single items: with 12 levels, 4096 items
+/// are tasks of their own.
+pub const MOST_LEVELS: u32 = 12;
+/// And divisions of a process that do.
+pub const MOST_DIVISIONS: u32 = 1 << 18;
+
 kinds! {
     /// What created a task.
     TaskKind:

@@ -181,8 +181,7 @@ pub(crate) fn stronger(answer: &Answer) -> Option<String> {
         About::Process(process) => {
             let Some(limit) = process.because else {
                 let further = verdict::divides_further(process.division);
-                let further = further.filter(|_| answer.verdict == Verdict::Certified);
-                return further.map(str::to_owned);
+                return further.filter(|_| answer.verdict == Verdict::Certified);
             };
             let asked = (answer.findings.iter()).any(|finding| finding.rule != Rule::Race);
             // If there are races, only one question is left: whether unseen operations order them.
@@ -268,7 +267,7 @@ fn orders_of_tasks(orders: &OrdersRun) -> String {
     };
     if orders.stopped > 0 {
         told += &format!(
-            "; {} stopped, as a task waits there for one that runs later",
+            "; {} ended early: a task waits there for one that runs later, or it took too long",
             count(u64::from(orders.stopped), "more was", "more were")
         );
     }
