@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a fresh checkout to a first race report.
 //!
-//! Builds `finishline`, checks a program that races and its repaired twin, and explains the output.
-//! An unexpected exit status fails the demonstration.
+//! Builds the commands, checks a Fin program that races, its repaired twin and a Rust program that
+//! races, and explains the output. An unexpected exit status fails the demonstration.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
@@ -9,15 +9,17 @@ use crate::{Failure, Outcome, prerequisites};
 /// A program, and what checking it shows.
 struct Scene {
     before: &'static str,
-    /// Arguments of `finishline`.
+    /// The command and its arguments.
+    command: &'static str,
     arguments: &'static str,
     status: i32,
     after: &'static str,
 }
 
-const SCENES: [Scene; 3] = [
+const SCENES: [Scene; 4] = [
     Scene {
         before: "A program that races. Its loop starts two tasks per iteration that write B[i].",
+        command: "finishline",
         arguments: "check programs/esp-bags/figures/fig2.fin 3",
         status: 66,
         after: "The report names the two accesses, their tasks, and the join that comes too late to order them.\n\
@@ -26,6 +28,7 @@ const SCENES: [Scene; 3] = [
     },
     Scene {
         before: "The same program, repaired.",
+        command: "finishline",
         arguments: "check programs/esp-bags/figures/fig2_fixed.fin 3",
         status: 0,
         after: "Nothing was found, and the verdict says for what that holds: every schedule of this input.\n\
@@ -33,9 +36,18 @@ const SCENES: [Scene; 3] = [
     },
     Scene {
         before: "The same question about every input at once, of a program whose indices are plain arithmetic. Nothing is run.",
+        command: "finishline",
         arguments: "prove programs/lessons/matrix_product_clean.fin",
         status: 0,
         after: "Proved: no input has a race. Exit status 0.",
+    },
+    Scene {
+        before: "A Rust program that uses rayon. Its parallel loop sets bits, eight of them in each byte.",
+        command: "cargo-finishline",
+        arguments: "finishline run --manifest-path programs/rust/Cargo.toml --bin bit_set_racy",
+        status: 66,
+        after: "Undisturbed, rayon makes few pieces of the loop, and all numbers of a byte are in one. The answer covers\n\
+                the schedules in which idle threads divide them further.",
     },
 ];
 
@@ -45,8 +57,8 @@ pub(crate) fn run(_: &[String]) -> Outcome {
     CommandLine::new("cargo build --release --package finishline-cli").run()?;
     for scene in &SCENES {
         let line = CommandLine::new(&format!(
-            "cargo run --release --quiet --package finishline-cli --bin finishline -- {}",
-            scene.arguments
+            "cargo run --release --quiet --package finishline-cli --bin {} -- {}",
+            scene.command, scene.arguments
         ));
         println!("\n== {}\n$ {line}", scene.before);
         let status = line.status()?.code();
@@ -60,7 +72,7 @@ pub(crate) fn run(_: &[String]) -> Outcome {
         println!("{}", scene.after);
     }
     println!(
-        "\nNext: docs/language.md to write a program, docs/guarantees.md for what a verdict means, docs/prove.md for proofs."
+        "\nNext: docs/language.md to write a program, docs/guarantees.md for what a verdict means, docs/prove.md for proofs, docs/rust.md\nfor Rust."
     );
     Ok(())
 }
