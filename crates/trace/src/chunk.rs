@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind, Read, Write};
 /// The first bytes of a trace. A file that was changed as text does not keep them.
 pub const MAGIC: [u8; 8] = *b"\x89FLTR\r\n\x1a";
 /// The format that is written. Earlier ones are a part of it.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 pub const HEADER_BYTES: u64 = 16;
 /// Bytes of a chunk besides its contents.
 pub const FRAME_BYTES: u64 = 9;

@@ -33,7 +33,7 @@ use crate::history::{
 };
 use crate::locations::LocationSet;
 use crate::locks::{Held, LocksetId};
-use crate::order::{Contexts, NOBODY, Order, Running, Stamp};
+use crate::order::{Contexts, NOBODY, OneAtATime, Order, Running, Stamp};
 use finishline_model::hash::IdMap;
 use finishline_model::{AccessKind, Event, Location, Observer, TaskId};
 use std::ptr::NonNull;
@@ -535,5 +535,23 @@ impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
 
     pub fn contexts(&mut self) -> &mut Contexts<O> {
         &mut self.order
+    }
+}
+
+impl Inline<Contexts<OneAtATime>> {
+    /// Later steps may [learn](Inline::learn_of) of the running one, which is about to end.
+    pub fn note_step(&mut self) {
+        if let Err(failure) = self.order.inner().note_step() {
+            self.found.fail(failure);
+        }
+    }
+
+    /// The running step learns of the step of an earlier context, if that was noted.
+    pub fn learn_of(&mut self, earlier: Stamp) {
+        let [step, _] = self.order.of(earlier);
+        if let Err(failure) = self.order.inner().learn_of_step(step) {
+            self.found.fail(failure);
+        }
+        self.begin_part();
     }
 }

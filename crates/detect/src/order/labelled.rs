@@ -31,7 +31,8 @@
 //! ```
 //!
 //! Promises belong to the structure, as tasks and finishes do. The [releases](releases) of native
-//! programs don't, so a task's [`Mind`] keeps apart what it knows by them.
+//! programs don't, nor does what tasks learn because [a thread had them one after the
+//! other](ended_steps). So a task's [`Mind`] keeps apart what it knows by them.
 //!
 //! **Tasks that escape** belong to a finish further out than the innermost one of their creator, so
 //! what is inside is not series-parallel. In the lists such a task is one that was created where
@@ -46,6 +47,7 @@
 //! that are open by then are among these: when such a finish ends, all tasks have been joined once
 //! more, unless one escapes from it.
 
+mod ended_steps;
 mod releases;
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,7 @@ use super::two_lists::{END, Element, FRONT, List, MOST_ELEMENTS as MOST_STEPS, S
 use super::{Effort, NOBODY, ORPHANS, OUT_OF_REACH, Order, Stamp};
 use crate::Failure;
 use crate::table::{Table, TableError, make_room_in};
+use ended_steps::EndedSteps;
 use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{Event, FinishId, Location, ObjectId, TaskId};
 use releases::{Held, Unseen};
@@ -183,6 +186,7 @@ pub struct Labelled {
     released: Table<u32>,
     /// The latest set, if it is such a release.
     unseen: Option<Unseen>,
+    ended_steps: EndedSteps,
     live: IdMap<TaskId, LiveTask>,
     finishes: IdMap<FinishId, OpenFinish>,
     /// The tasks that no finish has joined yet.
@@ -682,6 +686,7 @@ impl Order for Labelled {
             promises: IdMap::default(),
             got: IdMap::default(),
             released: Table::reserve("releases", MOST_STEPS)?,
+            ended_steps: EndedSteps::new(MOST_STEPS)?,
             unseen: None,
             objects: IdMap::default(),
             live: IdMap::default(),
@@ -797,6 +802,7 @@ impl Order for Labelled {
         self.got.clear();
         self.released.clear();
         self.unseen = None;
+        self.ended_steps.clear();
         self.objects.clear();
         self.live.clear();
         self.finishes.clear();
@@ -810,6 +816,7 @@ impl Order for Labelled {
             + self.sets_before.used_bytes()
             + self.joins.used_bytes()
             + self.released.used_bytes()
+            + self.ended_steps.used_bytes()
             + self.promises.capacity() * size_of::<(Location, Promised)>()
             + self.got.values().map(IdSet::capacity).sum::<usize>() * size_of::<SetNumber>()
             + self.objects.capacity() * size_of::<(ObjectId, Held)>()

@@ -11,8 +11,8 @@
 //! So the tasks that are under way form a stack, together with the finishes that they have open.
 //!
 //! **One reader stands for another** as long as the run is depth-first: if e₁ ∥ e₂ and e₂ ∥ e₃ in
-//! the order of the run, then e₁ ∥ e₃, unless a task escapes. A release since e₁ may be known to e₃
-//! and not have e₂ before it. After a suspension, and after a task is resumed on top of others, the
+//! the order of the run, then e₁ ∥ e₃, unless a task escapes. A release since e₁, or a step that was
+//! noted, may be known to e₃ and not have e₂ before it. After a suspension, and after a task is resumed on top of others, the
 //! run is depth-first from there on. So a stamp stands for others if its step was made after the
 //! last of these (`stand_from`).
 //!
@@ -81,6 +81,26 @@ impl OneAtATime {
     /// release after it which the step knows.
     pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
         self.order.passed_on_by(self.strand, earlier)
+    }
+
+    /// A later step may [learn](OneAtATime::learn_of_step) of the running one. To be called when the
+    /// running step has learnt something, and before it ends.
+    pub fn note_step(&mut self) -> Result<(), Failure> {
+        if let Some(task) = self.running() {
+            self.order.note_step(task)?;
+        }
+        self.stand_from = self.order.next();
+        self.knows_more = true;
+        Ok(())
+    }
+
+    /// The running task learns of a step that was noted.
+    pub fn learn_of_step(&mut self, earlier: Stamp) -> Result<(), Failure> {
+        if let Some(task) = self.running() {
+            self.order.learn_of_step(task, earlier)?;
+            self.strand = self.order.strand(task);
+        }
+        Ok(())
     }
 
     fn running(&self) -> Option<TaskId> {

@@ -100,7 +100,8 @@ record! {
         /// Conflicting pairs of parallel tasks that atomics separate, whether listed or not.
         atomic_ordered: u64,
         /// Conflicting pairs of parallel tasks that were on one thread, and had asked which thread
-        /// that is, whether listed or not.
+        /// that is, whether listed or not, and conflicts that may be ordered only because tasks
+        /// relied on what others had kept for the thread.
         thread_ordered: u64,
     }
 }

@@ -180,10 +180,16 @@ fn releases(order: u32) -> bool {
     matches!(order, 3..=5)
 }
 
-/// An atomic operation that was made.
-fn atomic(operation: &Operation, bytes: usize, place: u64) {
+/// The order of sequentially consistent operations.
+const SEQUENTIAL: u32 = 5;
+
+/// An atomic operation that was made in this order.
+fn atomic(operation: &Operation, bytes: usize, order: u32, place: u64) {
     // Atomics are shared: where the innermost frame is does not matter.
     tell(place, u64::MAX, |checker, here| {
+        if order == SEQUENTIAL {
+            checker.sequential();
+        }
         checker.atomic(operation, bytes, here);
     });
 }
@@ -247,9 +253,10 @@ macro_rules! atomics {
                     acquires: acquires(order),
                     releases: false,
                 };
-                atomic(&operation, $bytes, place);
+                atomic(&operation, $bytes, order, place);
                 looked(at as u64, u64::from(value), place);
-                value
+                let told = with_checker(|checker| checker.is_told(at as u64)).flatten();
+                told.map_or(value, |told| told as $integer)
             }
 
             unsafe extern "C" fn store(
@@ -268,7 +275,7 @@ macro_rules! atomics {
                     acquires: false,
                     releases: releases(order),
                 };
-                atomic(&operation, $bytes, place);
+                atomic(&operation, $bytes, order, place);
                 // SAFETY: see `load`.
                 unsafe { &*at }.store(value, SeqCst);
             }
@@ -294,7 +301,7 @@ macro_rules! atomics {
                             acquires: acquires(order),
                             releases: releases(order),
                         };
-                        atomic(&operation, $bytes, place);
+                        atomic(&operation, $bytes, order, place);
                         if operation.before == operation.after {
                             looked(at as u64, u64::from(before), place);
                         }
@@ -321,6 +328,10 @@ macro_rules! atomics {
             ) -> $integer {
                 // SAFETY: see `load`.
                 let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
+                if result.is_err() {
+                    let [expected, new] = [expected, new].map(u64::from);
+                    with_checker(|checker| checker.tries(at as u64, expected, new));
+                }
                 let order = if result.is_ok() { order } else { failed };
                 let before = result.unwrap_or_else(|found| found);
                 let operation = Operation {
@@ -331,7 +342,7 @@ macro_rules! atomics {
                     acquires: acquires(order),
                     releases: releases(order),
                 };
-                atomic(&operation, $bytes, place);
+                atomic(&operation, $bytes, order, place);
                 if result.is_err() {
                     looked(at as u64, u64::from(before), place);
                 }
@@ -377,7 +388,12 @@ atomics!(
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_thread_fence(order: u32) {
     fence(SeqCst);
-    with_checker(|checker| checker.fence(acquires(order), releases(order)));
+    with_checker(|checker| {
+        if order == SEQUENTIAL {
+            checker.sequential();
+        }
+        checker.fence(acquires(order), releases(order));
+    });
 }
 
 #[unsafe(no_mangle)]

@@ -52,7 +52,7 @@ fn perform(
         acquires: acquires(order) && kind.reads,
         releases: releases(order) && after.is_some(),
     };
-    atomic(&operation, 16, place);
+    atomic(&operation, 16, order, place);
     if kind.reads && after.is_none_or(|after| after == before) {
         looked(at as u64, folded(before), place);
     }

@@ -132,21 +132,22 @@ impl Checker {
         if !self.glance.is_alone() {
             self.access_slowly(kind, operation.address, bytes, here, Manner::Atomic);
         }
-        let at = self.position(here.place);
+        self.thread.told = self.older_value(operation);
+        let moment = self.moment(here.place);
         let mut told = Vec::new();
         self.synchronisation
-            .follow(operation, at, |event| told.push(event));
+            .follow(operation, moment, |event| told.push(event));
         self.tell(&told);
     }
 
     /// Code that is not instrumented has made an atomic operation.
     pub fn unseen(&mut self, operation: &Operation) {
         self.note(|| Call::Unseen(recorded(operation)));
-        let at = self.position(0);
+        let moment = self.moment(0);
         self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
-            .follow(operation, at, |event| told.push(event));
+            .follow(operation, moment, |event| told.push(event));
         self.tell(&told);
     }
 
@@ -342,6 +343,9 @@ impl Checker {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detection.detector.conflicts().collect();
+        let stay = self.thread.stays.innermost();
+        // The steps that kept for the thread what is read now.
+        let mut kept = Vec::new();
         let known = self.found.races.worth_telling();
         for conflict in conflicts {
             let contexts = self.detection.detector.contexts();
@@ -371,18 +375,32 @@ impl Checker {
             {
                 continue;
             }
-            let stay = self.thread.stays.innermost();
             let is_of_thread = self.thread.thread_locals.contains(&cell.start);
-            if is_of_thread && site.stay.thread == stay.thread {
+            let reads = conflict.kind == AccessKind::Read || manner == Manner::Atomic;
+            let by_thread = match conflict.meeting {
+                _ if is_of_thread => site.stay.thread == stay.thread,
+                Meeting::Race => stay.excuses(site.stay),
+                Meeting::Excused | Meeting::Overlap(_) => false,
+            };
+            if by_thread && site.kind == AccessKind::Write && reads {
+                kept.push(conflict.earlier);
+            }
+            if by_thread && is_of_thread {
                 continue;
             }
-            let by_thread = conflict.meeting == Meeting::Race && stay.excuses(site.stay);
+            if conflict.meeting == Meeting::Excused && self.detection.learnt_of_threads {
+                self.found.through_threads += 1;
+            }
             // Taken out for the time that the rest is asked for names.
             let mut pairs = std::mem::take(self.pairs(conflict.meeting, by_thread));
             pairs.add(first, second, cell.clone(), conflict.meeting, || {
                 self.names(&conflict, [first, second], cell.start)
             });
             *self.pairs(conflict.meeting, by_thread) = pairs;
+        }
+        for earlier in kept {
+            self.detection.detector.learn_of(earlier);
+            self.detection.learnt_of_threads = true;
         }
         if self.found.races.worth_telling() > known {
             // The call asks no more questions.
@@ -412,12 +430,16 @@ impl Checker {
         let ordered_by = match conflict.meeting {
             Meeting::Race | Meeting::Overlap(LockId::ATOMIC) => None,
             Meeting::Overlap(lock) => Some(OrderedBy::Lock(lock)),
-            Meeting::Excused => order.passed_on_by(earlier).map(OrderedBy::Object),
+            Meeting::Excused => {
+                let object = order.passed_on_by(earlier);
+                Some(object.map_or(OrderedBy::Thread, OrderedBy::Object))
+            }
         };
         let ordered_by = ordered_by.and_then(|by| {
             let address = match by {
                 OrderedBy::Lock(lock) => self.synchronisation.lock(lock).address,
                 OrderedBy::Object(object) => self.synchronisation.variable_of(object)?.address,
+                OrderedBy::Thread => return Some((by, Object::ThreadLocal)),
             };
             Some((by, self.object_at(address)))
         });

@@ -102,7 +102,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
             racing_bytes: found.races.addresses().count(),
             lock_ordered: ordered_by(ConflictClass::LockOrdered),
             atomic_ordered: ordered_by(ConflictClass::AtomicOrdered),
-            thread_ordered: found.by_thread.iter().count() as u64,
+            thread_ordered: found.by_thread.iter().count() as u64 + found.through_threads,
         },
         threads: process.threads,
         thread_starts,
@@ -123,10 +123,13 @@ fn is_understood(drop_in: Option<u32>) -> bool {
 }
 
 /// Whether the two accesses race, or what keeps them from racing: a lock that both hold, a lock
-/// that one released and the other then took, or atomic operations.
+/// that one released and the other then took, atomic operations, or the thread of both.
 fn conflict_class(checker: &Checker, pair: &ConflictingPair) -> ConflictClass {
     if pair.meeting == Meeting::Race {
         return ConflictClass::Race;
+    }
+    if matches!(pair.names.ordered_by, Some((OrderedBy::Thread, _))) {
+        return ConflictClass::ThreadOrdered;
     }
     match synchroniser(checker, pair).map(|(by, _)| by.nature) {
         Some(Nature::Lock | Nature::ReaderWriterLock) => ConflictClass::LockOrdered,
@@ -140,6 +143,7 @@ fn synchroniser(checker: &Checker, pair: &ConflictingPair) -> Option<(Synchronis
     let by = match by {
         OrderedBy::Lock(lock) => checker.synchronisation.lock(lock),
         OrderedBy::Object(object) => checker.synchronisation.variable_of(object)?,
+        OrderedBy::Thread => return None,
     };
     Some((by, object))
 }

@@ -27,6 +27,7 @@ pub mod findings;
 mod glance;
 mod glimpses;
 mod journal;
+mod older_values;
 pub mod options;
 pub mod orders;
 pub mod replay;
@@ -101,6 +102,8 @@ struct Detection {
     sites: Sites,
     /// By stamp of the detector: the task.
     tasks: Vec<TaskId>,
+    /// Tasks have learnt of others because these kept something for the thread.
+    learnt_of_threads: bool,
     /// Why the rest of the run cannot be checked.
     failure: Option<Failure>,
 }
@@ -113,6 +116,8 @@ pub struct Found {
     pub overlaps: ConflictingPairs,
     /// Conflicts of tasks on one thread that had asked which thread that is.
     pub by_thread: ConflictingPairs,
+    /// How often what orders a conflict may have been known only because a thread had kept it.
+    pub through_threads: u64,
     pub atomic_accesses: u64,
     pub stopped: Option<Stopped>,
 }
@@ -125,6 +130,8 @@ pub struct Checker {
     pub structure: Structure,
     pub heap: Heap,
     pub synchronisation: Synchronisation,
+    /// The number of sequentially consistent operations so far.
+    sequential: u64,
     /// The running thread's own state.
     pub thread: ThreadState,
     threads: Threads,
@@ -174,12 +181,14 @@ impl Checker {
             shadow: Shadow::new(options.most_cells)?,
             sites: Sites::default(),
             tasks: Vec::new(),
+            learnt_of_threads: false,
             failure: None,
         };
         let found = Found {
             races: ConflictingPairs::new(options.max_races),
             overlaps: ConflictingPairs::new(options.max_races),
             by_thread: ConflictingPairs::new(options.max_races),
+            through_threads: 0,
             atomic_accesses: 0,
             stopped: None,
         };
@@ -194,6 +203,7 @@ impl Checker {
             structure: Structure::new(created),
             heap: Heap::default(),
             synchronisation: Synchronisation::default(),
+            sequential: 0,
             thread: ThreadState::new(TaskId::MAIN, number, stack.end, stack, thread_locals),
             threads: Threads::default(),
             orders,
@@ -222,6 +232,7 @@ impl Checker {
     }
 
     fn event(&mut self, event: Event) {
+        self.note_step();
         let Detection {
             detector, tasks, ..
         } = &mut self.detection;
@@ -273,11 +284,11 @@ impl Checker {
 
     /// Whether some conflict is ordered by nothing but what happened in this run.
     pub fn synchronised(&self) -> bool {
-        let detector = &self.detection.detector;
-        let doubtful_locks = detector.held().gave_up_early();
+        let doubtful_locks = self.detection.detector.held().gave_up_early();
+        // Not as the detector says: what a thread does with its own variables depends on nothing.
         let found = [&self.found.overlaps, &self.found.by_thread];
         let ordered = found.iter().any(|pairs| !pairs.is_empty());
-        detector.synchronised() || ordered || doubtful_locks
+        ordered || doubtful_locks
     }
 
     /// Forgets all about these addresses: what comes there next is another object.

@@ -293,6 +293,7 @@ impl Replay {
                 checker.begin_stay(thread);
             }
             Call::Asks => checker.asks(),
+            Call::Readers(address) => checker.are_readers(address),
             Call::StayEnd => {
                 check(checker.has_stay(), "a stay ends that did not begin")?;
                 checker.end_stay();

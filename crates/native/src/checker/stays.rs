@@ -21,6 +21,13 @@
 //! While nothing is parallel, accesses are not looked at. So a stay that begins then may have
 //! asked.
 //!
+//! **What is kept is relied on.** The first task of a thread may enter it into a shared list and keep
+//! the handle. A later one on the thread reads the handle and uses the list, in order with all that
+//! the first one had acquired to enter it. So whoever reads what a task on the same thread has kept
+//! learns of the step in which it was written, and of what that step knew
+//! ([`learn_of`](finishline_detect::inline::Inline::learn_of)). What follows from that alone is
+//! ordered by the thread as well.
+//!
 //! **A thread's own variables** belong to it: two stays on the thread conflict there in no
 //! schedule, and to use one is to ask. A stay on another thread that got the address of one
 //! conflicts with the thread's own stays.
@@ -65,6 +72,8 @@ impl Variables {
 pub(super) struct Stay {
     pub(super) thread: u32,
     asked: bool,
+    /// The program was seen to ask.
+    seen: bool,
 }
 
 impl Stay {
@@ -81,8 +90,11 @@ pub(super) struct Stays(Vec<Stay>);
 impl Stays {
     /// Of a thread with this number.
     pub(super) fn on(thread: u32) -> Stays {
-        let asked = false;
-        Stays(vec![Stay { thread, asked }])
+        Stays(vec![Stay {
+            thread,
+            asked: false,
+            seen: false,
+        }])
     }
 
     #[inline]
@@ -115,8 +127,12 @@ impl Checker {
     pub fn begin_stay(&mut self, thread: u32) {
         self.note(|| Call::StayBegin(thread));
         self.look_around(0);
-        let asked = self.glance.is_alone();
-        self.thread.stays.0.push(Stay { thread, asked });
+        self.note_step();
+        self.thread.stays.0.push(Stay {
+            thread,
+            asked: self.glance.is_alone(),
+            seen: false,
+        });
         self.begin_part();
     }
 
@@ -124,6 +140,7 @@ impl Checker {
     pub fn end_stay(&mut self) {
         self.note(|| Call::StayEnd);
         self.look_around(0);
+        self.note_step();
         self.thread.stays.0.pop();
         self.begin_part();
     }
@@ -141,7 +158,7 @@ impl Checker {
 
     /// The program asks which thread it is on.
     pub fn asks(&mut self) {
-        if !self.thread.stays.innermost().asked {
+        if !self.thread.stays.innermost().seen {
             self.note(|| Call::Asks);
             self.has_asked();
         }
@@ -158,6 +175,16 @@ impl Checker {
     fn has_asked(&mut self) {
         if let Some(innermost) = self.thread.stays.0.last_mut() {
             innermost.asked = true;
+            innermost.seen = true;
+        }
+    }
+
+    /// The running step may end, and others on its thread may rely on it. Tasks that don't ask
+    /// keep nothing by thread.
+    #[inline]
+    pub(super) fn note_step(&mut self) {
+        if self.has_stay() && self.thread.stays.innermost().seen {
+            self.detection.detector.note_step();
         }
     }
 }

@@ -104,6 +104,30 @@ fn under_lock(checker: &mut Checker, body: impl FnOnce(&mut Checker)) {
     checker.atomic(&give_up, 4, here);
 }
 
+fn under_other_lock(checker: &mut Checker) {
+    let here = Here {
+        place: 21,
+        stack_pointer: u64::MAX,
+    };
+    let take = Operation {
+        address: LOCK + 128,
+        before: Some(0),
+        after: Some(1),
+        how: How::Replaced,
+        acquires: true,
+        releases: false,
+    };
+    let give_up = Operation {
+        before: Some(1),
+        after: Some(0),
+        acquires: false,
+        releases: true,
+        ..take
+    };
+    checker.atomic(&take, 4, here);
+    checker.atomic(&give_up, 4, here);
+}
+
 /// A checker that knows the lock, and a block of this size.
 fn with_block(bytes: u64) -> Checker {
     let mut checker = checker();
@@ -343,6 +367,89 @@ fn a_thread_orders_what_its_tasks_do_if_they_asked_for_it() {
     }
 }
 
+/// One task makes a block and hands it out under a lock. Another one takes it there and keeps the
+/// handle for its thread. A third one uses it.
+#[test]
+fn what_a_thread_keeps_is_relied_on() {
+    let here = Here {
+        place: 12,
+        stack_pointer: u64::MAX,
+    };
+    let slot = |kind, thread: u64| {
+        move |checker: &mut Checker| checker.access(kind, VARIABLES.start + 0x100 * thread, 8, here)
+    };
+    let (keeps, uses) = (AccessKind::Write, AccessKind::Read);
+    for (takes, keeper, user, used, races) in [
+        (true, 2, 2, uses, 0),
+        // Whoever does not take the block does not know it.
+        (false, 2, 2, uses, 1),
+        // Another thread has another slot.
+        (true, 2, 1, uses, 1),
+        (true, 1, 2, uses, 1),
+        // What was kept is replaced unread.
+        (true, 2, 2, keeps, 1),
+    ] {
+        let mut checker = with_block(8);
+        for thread in 1..=2 {
+            let start = VARIABLES.start + 0x100 * thread;
+            checker.new_thread(start..start + 0x100);
+        }
+        let makes = on(3, |checker| under_lock(checker, write));
+        checker.new_thread(VARIABLES.start + 0x300..VARIABLES.start + 0x400);
+        let keeps = on(keeper, |checker| {
+            if takes {
+                under_lock(checker, |_| ());
+            }
+            slot(keeps, u64::from(keeper))(checker);
+        });
+        let uses = on(user, |checker| {
+            slot(used, u64::from(user))(checker);
+            write(checker);
+        });
+        beside(&mut checker, makes, |checker| beside(checker, keeps, uses));
+        let case = (takes, keeper, user, used);
+        assert_eq!(checker.found.races.iter().count(), races, "{case:?}");
+        assert_eq!(checker.found.through_threads, 1 - races as u64, "{case:?}");
+    }
+}
+
+/// What a task does after its step has ended is not relied on with the step.
+#[test]
+fn of_a_task_that_kept_something_one_step_is_relied_on() {
+    let here = Here {
+        place: 12,
+        stack_pointer: u64::MAX,
+    };
+    let slot = |kind| move |checker: &mut Checker| checker.access(kind, VARIABLES.start, 8, here);
+    for (before, races) in [(true, 0), (false, 1)] {
+        let mut checker = with_block(8);
+        checker.new_thread(VARIABLES);
+        let child = |checker: &mut Checker| beside(checker, |_| (), on(0, write));
+        let keeps = on(1, |checker| {
+            if before {
+                child(checker);
+            }
+            slot(AccessKind::Write)(checker);
+            if !before {
+                child(checker);
+            }
+        });
+        let uses = on(1, |checker| {
+            slot(AccessKind::Read)(checker);
+            write(checker);
+        });
+        beside(&mut checker, |_| (), |checker| beside(checker, keeps, uses));
+        assert_eq!(checker.found.races.iter().count(), races, "{before}");
+        assert_eq!(checker.found.through_threads, 1 - races as u64, "{before}");
+        let class = match races {
+            0 => r#""class":"thread-ordered""#,
+            _ => r#""class":"race""#,
+        };
+        let text = findings_of(&mut checker);
+        assert!(text.contains(class), "{text}");
+    }
+}
+
 /// The same task is on one thread, then on another, and accesses the block on one of them.
 #[test]
 fn an_access_is_on_the_thread_where_it_was_made() {
@@ -403,6 +510,125 @@ fn a_variable_of_the_thread_tells_which_one_it_is() {
             |checker| beside(checker, on(1, reads_and_writes), on(1, reads_and_writes)),
         );
         assert_eq!(checker.found.races.iter().count(), races);
+    }
+}
+
+/// A look at the lock's word that somebody may have left, and what is told.
+#[test]
+fn what_may_still_be_found_is_told() {
+    let here = Here {
+        place: 20,
+        stack_pointer: u64::MAX,
+    };
+    let look = Operation {
+        address: LOCK + 64,
+        before: Some(0),
+        after: None,
+        how: How::Replaced,
+        acquires: false,
+        releases: false,
+    };
+    let reads = move |checker: &mut Checker| {
+        checker.atomic(&look, 4, here);
+        let takes = Operation {
+            after: Some(1),
+            acquires: true,
+            ..look
+        };
+        checker.atomic(&takes, 4, here);
+        let leaves = Operation {
+            before: Some(1),
+            after: Some(0),
+            how: How::Counted,
+            releases: true,
+            ..look
+        };
+        checker.atomic(&leaves, 4, here);
+    };
+    let told = |first: &dyn Fn(&mut Checker), second: &dyn Fn(&mut Checker), look: &Operation| {
+        let mut checker = with_block(8);
+        let mut told = None;
+        beside(&mut checker, first, |checker| {
+            second(checker);
+            checker.atomic(look, 4, here);
+            told = checker.is_told(LOCK + 64);
+        });
+        told
+    };
+    let nothing = |_: &mut Checker| ();
+    assert_eq!(told(&reads, &nothing, &look), Some(1));
+    let acquiring = Operation {
+        acquires: true,
+        ..look
+    };
+    assert_eq!(told(&reads, &nothing, &acquiring), None);
+    assert_eq!(
+        told(&nothing, &reads, &look),
+        None,
+        "it was the task itself"
+    );
+    let sequential = |checker: &mut Checker| checker.sequential();
+    assert_eq!(told(&reads, &sequential, &look), None);
+    let looks_before = |checker: &mut Checker| checker.atomic(&look, 4, here);
+    assert_eq!(told(&reads, &looks_before, &look), None);
+    let knows = |checker: &mut Checker| under_other_lock(checker);
+    let leaves_and_tells = |checker: &mut Checker| {
+        reads(checker);
+        under_other_lock(checker);
+    };
+    assert_eq!(told(&leaves_and_tells, &knows, &look), None);
+}
+
+/// Whoever is told of a reader and goes in as well shows that there are readers.
+#[test]
+fn whoever_tries_to_be_a_reader_too_is_believed() {
+    let here = Here {
+        place: 20,
+        stack_pointer: u64::MAX,
+    };
+    let reads_and_writes = |tried: Option<[u64; 2]>| {
+        move |checker: &mut Checker| {
+            let look = Operation {
+                address: LOCK + 64,
+                before: Some(0),
+                after: None,
+                how: How::Replaced,
+                acquires: false,
+                releases: false,
+            };
+            checker.atomic(&look, 4, here);
+            if let Some([expected, new]) = tried {
+                assert_eq!(checker.is_told(LOCK + 64), Some(1));
+                checker.tries(LOCK + 64, expected, new);
+                checker.atomic(&look, 4, here);
+            }
+            let takes = Operation {
+                after: Some(1),
+                acquires: true,
+                ..look
+            };
+            checker.atomic(&takes, 4, here);
+            write(checker);
+            let leaves = Operation {
+                before: Some(1),
+                after: Some(0),
+                how: How::Counted,
+                releases: true,
+                ..look
+            };
+            checker.atomic(&leaves, 4, here);
+        }
+    };
+    for (tried, races) in [
+        (Some([1, 2]), 1),
+        (None, 0),
+        (Some([0, 1]), 0),
+        (Some([1, 3]), 0),
+    ] {
+        let mut checker = with_block(8);
+        let [first, second] = [None, tried].map(reads_and_writes);
+        beside(&mut checker, first, second);
+        assert_eq!(checker.found.races.iter().count(), races, "{tried:?}");
     }
 }
 

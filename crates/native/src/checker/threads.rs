@@ -16,7 +16,7 @@ use super::waiting::Spin;
 use super::{Checker, NO_SITE};
 use crate::facts::calls::CallStack;
 use crate::facts::structure::{Position, TaskKind, Whereabouts};
-use crate::facts::synchronisation::Told;
+use crate::facts::synchronisation::{Share, Told};
 use finishline_model::{Event, FinishId, ObjectId, TaskId, TaskKind as Creation};
 use finishline_trace::process::Call;
 use std::ops::Range;
@@ -37,6 +37,8 @@ pub struct ThreadState {
     pub(super) place: u64,
     pub(super) glimpse: Glimpse,
     pub(super) spin: Spin,
+    /// What its latest atomic operation found, if not the latest value.
+    pub(super) told: Option<Share>,
 }
 
 impl ThreadState {
@@ -57,6 +59,7 @@ impl ThreadState {
             place: 0,
             glimpse: Glimpse::default(),
             spin: Spin::default(),
+            told: None,
         }
     }
 

@@ -60,6 +60,8 @@ pub enum Object {
 pub enum OrderedBy {
     Lock(LockId),
     Object(ObjectId),
+    /// The later task relied on what the earlier one had kept for their thread.
+    Thread,
 }
 
 /// What a pair is told with: the objects as they were when it was found.

@@ -79,6 +79,9 @@ pub enum Call {
     StayEnd,
     /// The program asks which thread it is on.
     Asks,
+    /// The program tried to take the lock at this address while it believed that another reader had
+    /// it.
+    Readers(u64),
     Allocated {
         start: u64,
         bytes: u64,

@@ -218,6 +218,7 @@ impl Decoder {
             tag::STAY_BEGIN => Call::StayBegin(bytes.small()?),
             tag::STAY_END => Call::StayEnd,
             tag::ASKS => Call::Asks,
+            tag::READERS => Call::Readers(self.address(bytes)?),
             tag::ALLOCATED => Call::Allocated {
                 start: self.address(bytes)?,
                 bytes: bytes.number()?,

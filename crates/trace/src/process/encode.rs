@@ -49,6 +49,7 @@ pub(super) mod tag {
     pub(in crate::process) const STAY_BEGIN: u8 = 28;
     pub(in crate::process) const STAY_END: u8 = 29;
     pub(in crate::process) const ASKS: u8 = 30;
+    pub(in crate::process) const READERS: u8 = 31;
 }
 
 /// The flags of an atomic operation.
@@ -325,6 +326,7 @@ impl Encoder {
             Call::StayBegin(thread) => self.numbered(tag::STAY_BEGIN, u64::from(thread)),
             Call::StayEnd => self.record(tag::STAY_END),
             Call::Asks => self.record(tag::ASKS),
+            Call::Readers(address) => self.at(tag::READERS, address),
             Call::Allocated {
                 start,
                 bytes,

@@ -178,6 +178,7 @@ impl Wild {
             20 => Call::StayBegin(self.small()),
             21 => Call::StayEnd,
             22 => Call::Asks,
+            23 => Call::Readers(self.number()),
             _ => self.access(),
         }
     }

@@ -20,18 +20,24 @@
 //! taken for a lock any more.
 //!
 //! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a
-//! subtraction. Until that is known the holder is taken for a reader, which does no harm: two holds
-//! exclude each other if one of them is exclusive, and later ones are known.
+//! subtraction ([`readers`]). Until that is known the holder is taken for one that excludes only
+//! exclusive ones, which does no harm: two holds exclude each other if one of them is exclusive, and
+//! later ones are known.
 //!
 //! A thread that finds a lock held may write into the lock that it waits, and acquire by that
 //! operation. This does not take the lock.
 //!
-//! What a reader did before it gave up the lock is passed on to tasks that take it exclusively, not
-//! to other readers: these may be inside at the same time.
+//! What a reader did before it gave up the lock is passed on to all who acquire there, but not to
+//! other readers that take it: these may be inside at the same time. As long as it is uncertain
+//! whether holders are readers, each passes on to the next.
+
+mod readers;
 
 use crate::facts::holding::{Holding, Holdings, Taken};
 use crate::facts::structure::Position;
 use finishline_model::{LockId, LockMode, ObjectId, TaskId};
+pub use readers::{Left, Share};
+use readers::{MOST_TOLD, Taking, Ways};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -101,7 +107,9 @@ pub enum Told {
 enum LockKind {
     Unknown,
     Exclusive,
-    /// A reader adds this.
+    /// Who adds this may be a reader.
+    Shares(u64),
+    /// Who adds this is a reader.
     Readers(u64),
 }
 
@@ -109,16 +117,31 @@ impl LockKind {
     fn nature(self) -> Nature {
         match self {
             LockKind::Unknown => Nature::Atomic,
-            LockKind::Exclusive => Nature::Lock,
+            LockKind::Exclusive | LockKind::Shares(_) => Nature::Lock,
             LockKind::Readers(_) => Nature::ReaderWriterLock,
         }
     }
+}
+
+/// When an operation is made, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub at: Position,
+    /// The detector's stamp.
+    pub step: u32,
+    /// The number of sequentially consistent operations before.
+    pub sequential: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     object: ObjectId,
     kind: LockKind,
+    ways: Ways,
+    /// The latest operation gave up what may be a reader's share.
+    left: Option<Left>,
+    /// How often somebody was told that the share is still held.
+    told: u32,
     lock: Option<LockId>,
     /// How much more often it has turned out to be no lock than to be one.
     doubts: u32,
@@ -137,11 +160,19 @@ struct Hold {
     lock: LockId,
     /// The value that giving it up puts back.
     before: u64,
+    taking: Taking,
     /// It has turned out to be none.
     void: bool,
     taken: Position,
     /// This hold and those that its task had before.
     holding: Holding,
+}
+
+impl Hold {
+    /// Whether this hold and the one that an operation takes may be shares.
+    fn is_beside(&self, operation: &Operation, taking: Taking) -> bool {
+        taking.may_be_share() && self.taking == taking && operation.before != Some(self.before)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -169,6 +200,8 @@ struct OfThread {
     own: usize,
     /// Of the running task.
     fences: Fences,
+    /// The variable that it read last, and has not written since.
+    looked_at: Option<u64>,
 }
 
 /// What a task has to do with fences.
@@ -196,10 +229,6 @@ pub struct Suspended {
     fences: Fences,
 }
 
-/// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many
-/// bits.
-const MOST_PER_READER: u64 = 64;
-
 /// A lock that is made use of in strange ways may seem to be none now and then.
 const MOST_DOUBTS: u32 = 4;
 
@@ -223,6 +252,7 @@ impl Synchronisation {
             own: self.thread.own,
             fences: std::mem::take(&mut self.thread.fences),
         };
+        self.thread.looked_at = None;
         self.thread.own = self.thread.holds.len();
         suspended
     }
@@ -247,6 +277,7 @@ impl Synchronisation {
         }
         self.spare.extend(self.thread.fences.seen);
         (self.thread.own, self.thread.fences) = (suspended.own, suspended.fences);
+        self.thread.looked_at = None;
     }
 
     /// An object that is no variable.
@@ -372,9 +403,10 @@ impl Synchronisation {
         }
     }
 
-    /// An operation was made, at this place.
-    pub fn follow(&mut self, operation: &Operation, at: Position, mut tell: impl FnMut(Told)) {
+    /// An operation was made.
+    pub fn follow(&mut self, operation: &Operation, now: Moment, mut tell: impl FnMut(Told)) {
         let address = operation.address;
+        let looked = self.looks(operation);
         let fenced = self.thread.fences.behind.is_some();
         let relaxed = !operation.acquires && !operation.releases && !fenced;
         if relaxed && !self.variables.contains_key(&address) {
@@ -382,20 +414,25 @@ impl Synchronisation {
             return;
         }
         let variable = self.variable(address);
-        let takes = self.takes(operation, variable.kind);
+        let taking = self.takes(operation, looked);
         if operation.before.is_some() {
-            self.read(operation, &variable, takes, &mut tell);
+            self.read(operation, &variable, taking, &mut tell);
         }
         let Some(after) = operation.after else {
+            self.variables
+                .entry(address)
+                .and_modify(|it| it.left = None);
             return;
         };
         let releases = operation.releases || self.thread.fences.behind.is_some();
-        let given_up = self.give_up(operation, releases, after, &mut tell);
+        let given_up = self.give_up(operation, releases, after, now, &mut tell);
         // A value that replaces another one without having read it carries nothing of that.
         let continues = operation.before.is_some() && variable.released;
         let variable = self.variable(address);
         let less = operation.before.unwrap_or(after).wrapping_sub(after);
-        let by_reader = given_up && operation.counts() && variable.kind == LockKind::Readers(less);
+        let by_reader = given_up
+            && operation.counts()
+            && matches!(variable.kind, LockKind::Shares(share) | LockKind::Readers(share) if share == less);
         if by_reader {
             let continues = variable.readers_released;
             self.pass_on(operation, variable.readers, continues, &mut tell);
@@ -403,15 +440,30 @@ impl Synchronisation {
             self.pass_on(operation, variable.object, continues, &mut tell);
         }
         self.variables.entry(address).and_modify(|variable| {
+            if !given_up {
+                variable.left = None;
+            }
             variable.releases += u64::from(releases);
             variable.readers_released = by_reader || variable.readers_released && !releases;
             variable.released = continues || releases && !by_reader;
         });
-        if let Some(mode) = takes
+        if let Some(taking) = taking
             && !given_up
         {
-            self.take(operation, at, mode, &mut tell);
+            self.take(operation, now.at, taking, variable.kind, &mut tell);
         }
+    }
+
+    /// Whether the task knows the value that an operation finds, or does not need to.
+    fn looks(&mut self, operation: &Operation) -> bool {
+        let looked_at = &mut self.thread.looked_at;
+        let looked = *looked_at == Some(operation.address);
+        if operation.after.is_none() {
+            *looked_at = Some(operation.address);
+        } else if looked {
+            *looked_at = None;
+        }
+        looked || operation.counts()
     }
 
     /// A write passes on what its task did before it, or before the last fence, by an object of its
@@ -463,52 +515,54 @@ impl Synchronisation {
         &mut self,
         operation: &Operation,
         variable: &Variable,
-        takes: Option<LockMode>,
+        taking: Option<Taking>,
         tell: &mut impl FnMut(Told),
     ) {
-        if variable.released {
-            let latest = Some((variable.object, variable.releases));
-            let is_known = std::mem::replace(&mut self.thread.fences.latest, latest) == latest;
-            match operation.acquires {
-                true => tell(Told::Acquire(variable.object)),
-                false if is_known => {}
-                false => self.see(variable.object, tell),
-            }
+        let by_reader =
+            taking.is_some_and(|taking| variable.kind == LockKind::Readers(taking.more));
+        let carried = [
+            Some(variable.object).filter(|_| variable.released),
+            Some(variable.readers).filter(|_| variable.readers_released && !by_reader),
+        ];
+        if carried == [None; 2] {
+            return;
         }
-        if operation.acquires && variable.readers_released && takes == Some(LockMode::Exclusive) {
-            tell(Told::Acquire(variable.readers));
+        let latest = Some((variable.object, variable.releases));
+        let is_known = std::mem::replace(&mut self.thread.fences.latest, latest) == latest;
+        for object in carried.into_iter().flatten() {
+            match operation.acquires {
+                true => tell(Told::Acquire(object)),
+                false if is_known => {}
+                false => self.see(object, tell),
+            }
         }
     }
 
     /// How an operation takes a lock, if it may be taking one.
-    fn takes(&self, operation: &Operation, kind: LockKind) -> Option<LockMode> {
+    fn takes(&self, operation: &Operation, looked: bool) -> Option<Taking> {
         let (before, after) = (operation.before?, operation.after?);
         let doubtful = self.variables.get(&operation.address)?.doubts >= MOST_DOUBTS;
         // Flags of several tasks in one word.
         let flags = operation.how == How::Flagged && operation.releases;
-        if !operation.acquires
-            || before == after
-            || doubtful
-            || flags
-            || self.contends(operation, before)
-        {
-            return None;
-        }
         let more = after.wrapping_sub(before);
-        Some(match kind {
-            LockKind::Exclusive if !operation.counts() => LockMode::Exclusive,
-            LockKind::Readers(reader) if !operation.counts() && more != reader => {
-                LockMode::Exclusive
-            }
-            _ => LockMode::Shared,
-        })
+        let taking = Taking { more, looked };
+        let takes = operation.acquires
+            && before != after
+            && !doubtful
+            && !flags
+            && !self.contends(operation, taking);
+        takes.then_some(taking)
     }
 
     /// Whether another thread holds the lock, so that this is a note that somebody waits for it.
-    fn contends(&self, operation: &Operation, before: u64) -> bool {
+    fn contends(&self, operation: &Operation, taking: Taking) -> bool {
         let mut others = self.threads.values().flat_map(|thread| &thread.holds);
-        let keeps =
-            |hold: &Hold| hold.address == operation.address && !hold.void && hold.before != before;
+        let keeps = |hold: &Hold| {
+            hold.address == operation.address
+                && !hold.void
+                && operation.before != Some(hold.before)
+                && !hold.is_beside(operation, taking)
+        };
         !operation.counts() && others.any(keeps)
     }
 
@@ -523,6 +577,9 @@ impl Synchronisation {
         let variable = Variable {
             object: self.object_of(Some(synchroniser)),
             kind: LockKind::Unknown,
+            ways: Ways::default(),
+            left: None,
+            told: 0,
             lock: None,
             doubts: 0,
             released: false,
@@ -541,6 +598,7 @@ impl Synchronisation {
         operation: &Operation,
         releases: bool,
         after: u64,
+        now: Moment,
         tell: &mut impl FnMut(Told),
     ) -> bool {
         let own = &self.thread.holds[self.thread.own..];
@@ -553,31 +611,84 @@ impl Synchronisation {
         let hold = self.thread.holds.remove(self.thread.own + at);
         self.renumber_holds_from(self.thread.own + at);
         tell(Told::Unlock(hold.lock));
-        let given_up = releases && after == hold.before && !hold.void;
-        if !given_up {
+        let read = operation.before.unwrap_or(after);
+        let more = hold.taking.more;
+        let subtracted = operation.counts() && read.wrapping_sub(after) == more;
+        let puts_back = after == hold.before || subtracted && hold.taking.may_be_share();
+        if !releases || !puts_back || hold.void {
             self.disown(hold.address, hold.lock);
             return false;
         }
-        let read = operation.before.unwrap_or(after);
         let mut variable = self.variable(operation.address);
         variable.doubts = variable.doubts.saturating_sub(1);
-        variable.kind = match variable.kind {
-            _ if operation.counts() && read.wrapping_sub(after) <= MOST_PER_READER => {
-                LockKind::Readers(read.wrapping_sub(after))
-            }
-            LockKind::Unknown => LockKind::Exclusive,
-            known => known,
+        variable.ways.held(hold.taking, subtracted);
+        if subtracted && self.is_held_likewise(&hold) {
+            variable.ways.held_together(more);
+        }
+        variable.kind = match (variable.ways.readers(), variable.ways.share()) {
+            (Some(share), _) => LockKind::Readers(share),
+            (None, Some(share)) => LockKind::Shares(share),
+            (None, None) => LockKind::Exclusive,
         };
+        variable.left = (variable.kind == LockKind::Shares(more)).then_some(Left {
+            held: read,
+            step: now.step,
+            sequential: now.sequential,
+        });
         self.variables.insert(operation.address, variable);
+        self.show(operation.address, hold.lock);
+        true
+    }
+
+    /// What a variable is known to be, from here on and in what was told before.
+    fn show(&mut self, address: u64, lock: LockId) {
+        let variable = self.variable(address);
         let shown = Synchroniser {
-            address: operation.address,
+            address,
             nature: variable.kind.nature(),
         };
         for object in [variable.object, variable.readers] {
             self.objects[object.index() - 1] = Some(shown);
         }
-        self.locks[hold.lock.index() - 1] = shown;
-        true
+        self.locks[lock.index() - 1] = shown;
+    }
+
+    /// The latest operation on a variable gave up this share, and it is uncertain whether that was
+    /// a reader's.
+    pub fn left_by_reader(&mut self, address: u64) -> Option<(Share, Left)> {
+        let variable = self.variables.get_mut(&address)?;
+        let (left, LockKind::Shares(more)) = (variable.left?, variable.kind) else {
+            return None;
+        };
+        let held = left.held;
+        let share = Share {
+            address,
+            held,
+            more,
+        };
+        variable.told += 1;
+        (variable.told <= MOST_TOLD).then_some((share, left))
+    }
+
+    /// Shares of this lock don't exclude each other.
+    pub fn are_readers(&mut self, address: u64) {
+        let Some(variable) = self.variables.get_mut(&address) else {
+            return;
+        };
+        if let LockKind::Shares(more) = variable.kind {
+            variable.ways.held_together(more);
+            variable.kind = LockKind::Readers(more);
+            if let Some(lock) = variable.lock {
+                self.show(address, lock);
+            }
+        }
+    }
+
+    /// Whether another task has taken the same lock in the same way.
+    fn is_held_likewise(&self, own: &Hold) -> bool {
+        let threads = self.threads.values().chain([&self.thread]);
+        let mut holds = threads.flat_map(|thread| &thread.holds);
+        holds.any(|hold| hold.address == own.address && !hold.void && hold.taking == own.taking)
     }
 
     fn renumber_holds_from(&mut self, first: usize) {
@@ -598,17 +709,27 @@ impl Synchronisation {
         &mut self,
         operation: &Operation,
         taken: Position,
-        mode: LockMode,
+        taking: Taking,
+        kind: LockKind,
         tell: &mut impl FnMut(Told),
     ) {
         let (address, Some(before)) = (operation.address, operation.before) else {
             return;
         };
+        let mode = match kind {
+            _ if operation.counts() => LockMode::Shared,
+            LockKind::Exclusive => LockMode::Exclusive,
+            LockKind::Shares(share) | LockKind::Readers(share) if taking.more != share => {
+                LockMode::Exclusive
+            }
+            _ => LockMode::Shared,
+        };
         // Another task that seems to hold it exclusively does not.
         let mut voided = Vec::new();
         let others = self.threads.values_mut().map(|thread| &mut thread.holds);
         for hold in others.chain([&mut self.thread.holds]).flatten() {
-            if hold.address == address && !hold.void && !operation.counts() {
+            let keeps = operation.counts() || hold.is_beside(operation, taking);
+            if hold.address == address && !hold.void && !keeps {
                 hold.void = true;
                 voided.push(hold.lock);
             }
@@ -631,6 +752,7 @@ impl Synchronisation {
             address,
             lock,
             before,
+            taking,
             void: false,
             taken,
             holding,

@@ -9,6 +9,11 @@ const HERE: Position = Position {
     place: 7,
     calls: ROOT,
 };
+const NOW: Moment = Moment {
+    at: HERE,
+    step: 1,
+    sequential: 0,
+};
 
 fn swap(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
     Operation {
@@ -44,7 +49,7 @@ fn store(value: u64, releases: bool) -> Operation {
 
 fn told(synchronisation: &mut Synchronisation, operation: Operation) -> Vec<Told> {
     let mut told = Vec::new();
-    synchronisation.follow(&operation, HERE, |event| told.push(event));
+    synchronisation.follow(&operation, NOW, |event| told.push(event));
     told
 }
 
@@ -91,17 +96,21 @@ fn a_reader_writer_lock() {
         object: ObjectId(2),
         continues,
     };
-    let (reader, writer) = (swap(0, 1, true, false), swap(0, 99, true, false));
+    let writer = swap(0, 99, true, false);
     let (reader_ends, writer_ends) = (count(1, 0, false, true), count(99, 0, false, true));
+    let takes_to_read = |all: &mut Synchronisation| {
+        told(all, load(0, false));
+        told(all, swap(0, 1, true, false))
+    };
     assert_eq!(told(all, writer), [Lock(lock, LockMode::Shared)]);
     assert_eq!(told(all, writer_ends), [Unlock(lock), released(false)]);
     assert_eq!(
-        told(all, reader),
+        takes_to_read(all),
         [Acquire(ONE), Lock(lock, LockMode::Exclusive)]
     );
     assert_eq!(told(all, reader_ends), [Unlock(lock), readers(false)]);
     assert_eq!(
-        told(all, reader),
+        takes_to_read(all),
         [Acquire(ONE), Lock(lock, LockMode::Shared)]
     );
     assert_eq!(told(all, reader_ends), [Unlock(lock), readers(true)]);
@@ -118,23 +127,107 @@ fn a_reader_writer_lock() {
     assert_eq!(told(all, writer), all_before);
     assert_eq!(told(all, writer_ends), [Unlock(lock), released(true)]);
     assert_eq!(
-        told(all, reader),
+        takes_to_read(all),
         [Acquire(ONE), Lock(lock, LockMode::Shared)]
     );
 }
 
+/// A mutex may be given up by a subtraction, and a semaphore may have one permit.
 #[test]
-fn readers_alone_pass_nothing_on_to_each_other() {
+fn whoever_subtracts_is_no_reader_without_more_evidence() {
+    let lock = LockId(1);
+    for (looks, object) in [(false, ONE), (true, ObjectId(2))] {
+        let all = &mut Synchronisation::default();
+        for again in [false, true] {
+            if looks {
+                told(all, load(0, false));
+            }
+            let taken = told(all, swap(0, 1, true, false));
+            let mode = match again && !looks {
+                true => LockMode::Exclusive,
+                false => LockMode::Shared,
+            };
+            assert_eq!(taken.last(), Some(&Lock(lock, mode)), "{looks} {again}");
+            assert_eq!(taken.contains(&Acquire(object)), again);
+            let continues = again;
+            let release = Release { object, continues };
+            assert_eq!(told(all, count(1, 0, false, true)), [Unlock(lock), release]);
+        }
+        assert_eq!(all.lock(lock).nature, Nature::Lock);
+    }
+}
+
+/// Whoever looks at a lock that a reader may have left is told that the reader is still there.
+#[test]
+fn whoever_goes_in_beside_a_reader_is_one() {
     let all = &mut Synchronisation::default();
-    let (reader, reader_ends) = (count(0, 1, true, false), count(1, 0, false, true));
-    told(all, reader);
-    told(all, reader_ends);
-    let again = [Lock(LockId(1), LockMode::Shared)];
-    assert_eq!(told(all, reader), again);
-    told(all, reader_ends);
-    // Who counts by another unit may be a reader as well.
-    let other = [Lock(LockId(1), LockMode::Shared)];
-    assert_eq!(told(all, count(0, 4, true, false)), other);
+    let reads = |all: &mut Synchronisation| {
+        told(all, load(2, false));
+        let taken = told(all, swap(2, 6, true, false));
+        told(all, count(6, 2, false, true));
+        taken
+    };
+    let left = |all: &mut Synchronisation| {
+        let (share, left) = all.left_by_reader(AT)?;
+        Some((share.held, share.more, left.step))
+    };
+    assert_eq!(left(all), None);
+    reads(all);
+    assert_eq!(left(all), Some((6, 4, 1)));
+    told(all, load(2, false));
+    assert_eq!(left(all), None, "it was looked at since");
+    assert!(reads(all).contains(&Acquire(ObjectId(2))));
+    all.are_readers(AT);
+    assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
+    assert!(!reads(all).contains(&Acquire(ObjectId(2))));
+    assert_eq!(left(all), None, "it is known");
+    // Nobody is told for ever.
+    let all = &mut Synchronisation::default();
+    let times = (0..100).filter(|_| {
+        reads(all);
+        left(all).is_some()
+    });
+    assert_eq!(times.count(), readers::MOST_TOLD as usize);
+    // Nor of a lock of another kind, or of what comes in its place.
+    let all = &mut Synchronisation::default();
+    told(all, swap(0, 1, true, false));
+    told(all, count(1, 0, false, true));
+    assert_eq!(left(all), None);
+    let all = &mut Synchronisation::default();
+    reads(all);
+    all.forget(AT..AT + 1);
+    assert_eq!(left(all), None);
+}
+
+/// The writers' bit is below the readers' count, and is given up by a subtraction, too.
+#[test]
+fn a_reader_looks_and_a_writer_does_not() {
+    for reader_first in [false, true] {
+        let all = &mut Synchronisation::default();
+        let reads = |all: &mut Synchronisation| {
+            told(all, load(0, false));
+            let taken = told(all, swap(0, 16, true, false));
+            [taken, told(all, count(16, 0, false, true))].concat()
+        };
+        let writes = |all: &mut Synchronisation| {
+            let taken = told(all, swap(0, 8, true, false));
+            [taken, told(all, count(8, 0, false, true))].concat()
+        };
+        if reader_first {
+            reads(all);
+        }
+        writes(all);
+        let passed_on = |told: &[Told]| match told.last() {
+            Some(Release { object, .. }) => object.0,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(passed_on(&reads(all)), 2);
+        let again = reads(all);
+        assert_eq!(passed_on(&again), 2);
+        assert!(!again.contains(&Acquire(ObjectId(2))));
+        assert!(writes(all).contains(&Acquire(ObjectId(2))));
+        assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
+    }
 }
 
 #[test]
@@ -143,14 +236,39 @@ fn readers_are_inside_together() {
     told(all, count(0, 1, true, false));
     let suspended = all.begin_task();
     told(all, count(1, 2, true, false));
-    told(all, count(2, 1, false, true));
+    let passed_on = |continues| Release {
+        object: ObjectId(2),
+        continues,
+    };
+    let ended = told(all, count(2, 1, false, true));
+    assert_eq!(ended, [Unlock(LockId(1)), passed_on(false)]);
     all.end_task(suspended, |_| panic!("it holds nothing"));
     let ended = told(all, count(1, 0, false, true));
-    let passed_on = Release {
-        object: ObjectId(2),
-        continues: true,
+    assert_eq!(ended[1..], [Unlock(LockId(1)), passed_on(true)]);
+    assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
+    // Whoever subtracts and acquires knows that the others have left.
+    told(all, count(0, 1, true, false));
+    let left = told(all, count(1, 0, true, true));
+    assert_eq!(left[0], Acquire(ObjectId(2)));
+}
+
+/// As in a thread that takes the lock to read while another one reads.
+#[test]
+fn readers_who_replace_the_count_are_inside_together() {
+    let all = &mut Synchronisation::default();
+    let (one, other) = (TaskId(1), TaskId(2));
+    let takes = |all: &mut Synchronisation, before| {
+        told(all, load(before, false));
+        told(all, swap(before, before + 1, true, false))
     };
-    assert_eq!(ended, [Unlock(LockId(1)), passed_on]);
+    takes(all, 0);
+    all.put_away(one);
+    all.take_up(other);
+    assert_eq!(takes(all, 1), [Lock(LockId(1), LockMode::Shared)]);
+    told(all, count(2, 1, false, true));
+    all.put_away(other);
+    all.take_up(one);
+    told(all, count(1, 0, false, true));
     assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
 }
 
@@ -359,7 +477,7 @@ fn what_turns_out_to_be_no_lock_over_and_over_is_none() {
     for round in 1..=MOST_DOUBTS {
         let told = told(all, swap(0, 7, true, false));
         assert!(told.contains(&Lock(LockId(round), LockMode::Shared)));
-        all.follow(&store(5, true), HERE, |_| {});
+        all.follow(&store(5, true), NOW, |_| {});
     }
     let told = told(all, swap(0, 7, true, false));
     assert_eq!(told, [Acquire(ONE)]);
