@@ -10,6 +10,7 @@ mod bench;
 mod bless;
 mod command;
 mod demo;
+mod field;
 mod prerequisites;
 mod soak;
 mod suite;
@@ -37,7 +38,7 @@ struct Command {
     run: fn(&[String]) -> Outcome,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 8] = [
     Command {
         name: "demo",
         arguments: "",
@@ -67,6 +68,12 @@ const COMMANDS: [Command; 7] = [
         arguments: "[NAME]…",
         about: "measure; without a name, everything",
         run: bench::run,
+    },
+    Command {
+        name: "field",
+        arguments: "[NAME]…",
+        about: "check the test suites of published crates; without a name, all of them",
+        run: field::run,
     },
     Command {
         name: "soak",
