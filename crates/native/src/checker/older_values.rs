@@ -1,8 +1,8 @@
 //! Loads that are answered with the value before the latest.
 //!
-//! Whether a lock has readers can't be seen while tasks run one after the other: it is free whenever
-//! somebody takes it. But the code that takes it knows. So a task that looks at the lock is told
-//! once that somebody is still inside. If it then tries to go in as well, there are readers
+//! Whether a lock has readers can't be seen while tasks run one after the other: it is free
+//! whenever somebody takes it. But the code that takes it knows. So a task that looks at the lock
+//! is told once that somebody is still inside. If it then tries to go in as well, there are readers
 //! ([`crate::facts::synchronisation`] has the rest of the evidence). The attempt fails, since it
 //! expects what it was told, and the task looks again. Whoever must wait looks again, too.
 //!

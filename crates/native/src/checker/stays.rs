@@ -21,10 +21,10 @@
 //! While nothing is parallel, accesses are not looked at. So a stay that begins then may have
 //! asked.
 //!
-//! **What is kept is relied on.** The first task of a thread may enter it into a shared list and keep
-//! the handle. A later one on the thread reads the handle and uses the list, in order with all that
-//! the first one had acquired to enter it. So whoever reads what a task on the same thread has kept
-//! learns of the step in which it was written, and of what that step knew
+//! **What is kept is relied on.** The first task of a thread may enter it into a shared list and
+//! keep the handle. A later one on the thread reads the handle and uses the list, in order with all
+//! that the first one had acquired to enter it. So whoever reads what a task on the same thread has
+//! kept learns of the step in which it was written, and of what that step knew
 //! ([`learn_of`](finishline_detect::inline::Inline::learn_of)). What follows from that alone is
 //! ordered by the thread as well.
 //!

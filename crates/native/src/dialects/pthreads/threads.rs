@@ -3,6 +3,12 @@
 //! A thread that the checked one creates is followed. It gets the [baton](crate::turns) at once,
 //! and its creator is the next to have the baton when the thread ends or waits. The end of a thread
 //! releases what it did, and a join acquires it.
+//!
+//! **The end.** When the thread's function has returned, the destructors of its thread-local
+//! variables run, and those of values that belong to keys of the C library. They may publish what
+//! the thread did, so they are the thread's too. The C library calls the destructors of keys after
+//! the others, in rounds, until no value is left. The thread has ended for the checker when the
+//! value of a key of the runtime's own is destroyed in the second round.
 
 use crate::checker::Checker;
 use crate::process::{self, with_checker};
@@ -10,6 +16,7 @@ use crate::turns::{self, For};
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 pub(super) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut usize, *const c_void, Start, *mut c_void) -> c_int;
@@ -90,13 +97,58 @@ unsafe extern "C" fn run(launch: *mut c_void) -> *mut c_void {
     if let Some(task) = with_checker(begin) {
         turns::begin(task);
     }
+    // Without a value of the key the thread has ended when its function has.
+    let ends_later = Round::First.set();
     // SAFETY: the program's own function and argument.
     let result = unsafe { (launch.start)(launch.argument) };
+    if !ends_later {
+        end();
+    }
+    result
+}
+
+fn end() {
     let name = process::own_name();
     if with_checker(|checker| checker.end_thread(name)).is_some() {
         turns::end(name);
     }
-    result
+}
+
+unsafe extern "C" {
+    fn pthread_key_create(key: *mut u32, destroy: unsafe extern "C" fn(*mut c_void)) -> c_int;
+    fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
+}
+
+/// Values that the thread has for the runtime's key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+enum Round {
+    First = 1,
+    Second = 2,
+}
+
+impl Round {
+    /// Gives the running thread this value. Whether that was possible.
+    fn set(self) -> bool {
+        static KEY: OnceLock<Option<u32>> = OnceLock::new();
+        let key = KEY.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: the function is called with values of the key.
+            let failed = unsafe { pthread_key_create(&raw mut key, destroy) };
+            (failed == 0).then_some(key)
+        });
+        // SAFETY: the value is not used as a pointer.
+        key.is_some_and(
+            |key| unsafe { pthread_setspecific(key, self as usize as *const c_void) } == 0,
+        )
+    }
+}
+
+unsafe extern "C" fn destroy(round: *mut c_void) {
+    let is_first = round.addr() == Round::First as usize;
+    if !is_first || !Round::Second.set() {
+        end();
+    }
 }
 
 /// Waits for a thread, and then knows what it did.

@@ -21,8 +21,8 @@
 //!
 //! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a
 //! subtraction ([`readers`]). Until that is known the holder is taken for one that excludes only
-//! exclusive ones, which does no harm: two holds exclude each other if one of them is exclusive, and
-//! later ones are known.
+//! exclusive ones, which does no harm: two holds exclude each other if one of them is exclusive,
+//! and later ones are known.
 //!
 //! A thread that finds a lock held may write into the lock that it waits, and acquire by that
 //! operation. This does not take the lock.
@@ -430,9 +430,11 @@ impl Synchronisation {
         let continues = operation.before.is_some() && variable.released;
         let variable = self.variable(address);
         let less = operation.before.unwrap_or(after).wrapping_sub(after);
-        let by_reader = given_up
-            && operation.counts()
-            && matches!(variable.kind, LockKind::Shares(share) | LockKind::Readers(share) if share == less);
+        let share = match variable.kind {
+            LockKind::Shares(share) | LockKind::Readers(share) => Some(share),
+            LockKind::Unknown | LockKind::Exclusive => None,
+        };
+        let by_reader = given_up && operation.counts() && share == Some(less);
         if by_reader {
             let continues = variable.readers_released;
             self.pass_on(operation, variable.readers, continues, &mut tell);
