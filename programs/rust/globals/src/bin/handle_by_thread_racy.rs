@@ -21,11 +21,8 @@ thread_local! {
 fn list() -> *const [u64; 1000] {
     if HANDLE.get().is_null() {
         if LIST.load(Relaxed).is_null() {
-            let list = Box::leak(Box::new([0; 1000]));
-            for (i, number) in list.iter_mut().enumerate() {
-                *number = black_box(i as u64); //~ race write
-            }
-            LIST.store(list, Relaxed);
+            let list = Box::new(black_box([1; 1000])); //~ race write
+            LIST.store(Box::into_raw(list), Relaxed);
         }
         HANDLE.set(LIST.load(Relaxed));
     }
@@ -37,5 +34,5 @@ fn main() {
         .into_par_iter()
         .map(|i| unsafe { (*list())[i] }) //~ race read
         .sum();
-    println!("the list sums up to at most 499500: {sum}");
+    println!("the list sums up to at most 1000: {sum}");
 }

@@ -37,7 +37,9 @@ fn main() {
         unsafe { *counter.at(0) = votes + 1 }; //~ race write
         lock.unlock();
     };
-    let look = || unsafe { black_box(*counter.at(0)) }; //~ race read
+    let look = || {
+        unsafe { counter.at(0).read_volatile() } //~ race read
+    };
     let (_, (_, seen)) = rayon::join(vote, || rayon::join(vote, look));
     println!("{votes} votes, {seen} at some time");
 }
