@@ -9,7 +9,7 @@
 
 use crate::place;
 use crate::pool::PoolRef;
-use crate::runtime::{self, Finish, FinishKind, TaskKind};
+use crate::runtime::{self, Finish, FinishKind, JoinOrder, TaskKind};
 use crate::task::{self, Detached, Joined};
 use std::fmt;
 use std::marker::PhantomData;
@@ -114,7 +114,7 @@ fn on_every_thread<R>(
         })
         .collect();
     let finish = Finish::begin(FinishKind::Broadcast);
-    let last_first = runtime::right_first();
+    let last_first = JoinOrder::ask().right_first();
     for turn in 0..tasks.len() {
         let index = match last_first {
             true => tasks.len() - 1 - turn,

@@ -1,13 +1,14 @@
 //! `join`: two tasks in a finish of their own.
 //!
-//! The left half runs first, or the right half if the runtime asks for it. Both always run. As in
-//! rayon, a panic of the left half wins over one of the right half, and the other half's result is
-//! dropped.
+//! The left half runs first, or the right half if the runtime asks for it. The second half may begin
+//! in the midst of the first ([`crate::awaiting`]). Both always run. As in rayon, a panic of the left
+//! half wins over one of the right half, and the other half's result is dropped.
 
+use crate::awaiting::Awaiting;
 use crate::division::Halves;
 use crate::place;
 use crate::pool::PoolRef;
-use crate::runtime::{self, Finish, FinishKind, TaskKind};
+use crate::runtime::{Finish, FinishKind, JoinOrder, TaskKind};
 use crate::task::Joined;
 use std::marker::PhantomData;
 use std::panic;
@@ -85,13 +86,26 @@ where
     let mut right = Joined::new(oper_b);
 
     let finish = Finish::begin(FinishKind::Join);
-    let run_right_first = runtime::right_first();
+    let order = JoinOrder::ask();
+    let run_right_first = order.right_first();
+    let second = order.interrupts().then(|| match run_right_first {
+        false => Awaiting::create(pool, finish, TaskKind::JoinRight, right.body()),
+        true => Awaiting::create(pool, finish, TaskKind::JoinLeft, left.body()),
+    });
+    let second = second.flatten();
+    if let Some(second) = &second {
+        second.offer();
+    }
     if !run_right_first {
         left.run(TaskKind::JoinLeft, finish);
     }
-    place::on_another_thread(pool, || right.run(TaskKind::JoinRight, finish));
-    if run_right_first {
-        left.run(TaskKind::JoinLeft, finish);
+    if run_right_first || second.is_none() {
+        place::on_another_thread(pool, || right.run(TaskKind::JoinRight, finish));
+    }
+    match second {
+        Some(second) => second.run(),
+        None if run_right_first => left.run(TaskKind::JoinLeft, finish),
+        None => {}
     }
     finish.end();
 

@@ -32,6 +32,7 @@ mod list;
 #[path = "../../model/src/kinds/rayon.rs"]
 mod kinds;
 
+mod awaiting;
 mod broadcast;
 mod builder;
 mod configuration;

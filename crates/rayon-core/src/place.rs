@@ -16,7 +16,8 @@
 //! skipping those of suspended tasks. So a body may hold on to its thread's scratch memory while it
 //! spawns. It never meets a child on the same thread, and neither could it in rayon. When all
 //! threads are taken (deep nesting), the next in turn is used: rayon's threads, too, take on other
-//! tasks while they wait.
+//! tasks while they wait. A thread whose task was interrupted ([`crate::awaiting`]) waits for nothing,
+//! and takes on none.
 //!
 //! **What that means for what a program keeps by thread.** Two tasks on the same thread run one
 //! after the other in every schedule that has them there. But no event orders them here. Spreading
@@ -29,7 +30,7 @@
 use crate::division;
 use crate::lender::{Lender, Settings};
 use crate::pool::{Pool, PoolRef};
-use crate::runtime::{self, Body};
+use crate::runtime::{self, Body, CreatedTask};
 use crate::task::Joined;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -51,7 +52,15 @@ struct PoolThread {
 #[derive(Debug, Default)]
 struct LogicalThread {
     visits: AtomicUsize,
+    /// How many tasks on it have been interrupted.
+    held: AtomicUsize,
     lender: Lender,
+}
+
+impl LogicalThread {
+    fn is_held(&self) -> bool {
+        self.held.load(Relaxed) > 0
+    }
 }
 
 /// The logical threads of a pool.
@@ -105,30 +114,42 @@ impl Threads {
         }
     }
 
-    /// The next thread in turn without a visitor, or else the next that is not `current`.
-    fn choose(&self, current: Option<usize>) -> usize {
-        /// The search is limited, because pools may have thousands of threads.
+    /// The threads in turn, some of them, because pools may have thousands.
+    fn in_turn(&self) -> impl Iterator<Item = usize> {
         const LOOK_AT: usize = 64;
 
         let count = self.count();
         let turn = self.next.load(Relaxed);
-        let in_turn = || (0..count.min(LOOK_AT)).map(|step| turn.wrapping_add(step) % count);
-        let chosen = in_turn()
-            .find(|&thread| self.all[thread].visits.load(Relaxed) == 0)
-            .or_else(|| in_turn().find(|&thread| Some(thread) != current))
-            .unwrap_or(0);
-        self.next.store(chosen + 1, Relaxed);
-        chosen
+        (0..count.min(LOOK_AT)).map(move |step| turn.wrapping_add(step) % count)
+    }
+
+    /// The next thread in turn without a visitor.
+    fn free(&self) -> Option<usize> {
+        let is_free = |thread: &usize| self.all[*thread].visits.load(Relaxed) == 0;
+        let free = self.in_turn().find(is_free)?;
+        self.next.store(free + 1, Relaxed);
+        Some(free)
+    }
+
+    /// The next thread in turn without a visitor, or else the next that is not `current` and not
+    /// held.
+    fn choose(&self, current: Option<usize>) -> usize {
+        self.free().unwrap_or_else(|| {
+            let is_other =
+                |thread: &usize| Some(*thread) != current && !self.all[*thread].is_held();
+            let chosen = self.in_turn().find(is_other).or(current).unwrap_or(0);
+            self.next.store(chosen + 1, Relaxed);
+            chosen
+        })
     }
 }
 
 /// Runs `closure` on thread `thread` of `pool`.
 pub(crate) fn on_thread<R>(pool: &PoolRef, thread: usize, closure: impl FnOnce() -> R) -> R {
     let mut joined = Joined::new(closure);
-    joined.run_by(|body, data| {
-        // SAFETY: `run_by` vouches for the two.
-        unsafe { visit(pool, thread, body, data) }
-    });
+    let (body, data) = joined.body();
+    // SAFETY: called once, and it does not unwind.
+    unsafe { visit(pool, thread, body, data) }
     match joined.into_outcome() {
         Ok(result) => result,
         Err(payload) => panic::resume_unwind(payload),
@@ -150,8 +171,70 @@ pub(crate) fn inside<R>(pool: &PoolRef, closure: impl FnOnce(bool) -> R) -> R {
 }
 
 #[inline(never)]
-fn another_thread(pool: &PoolRef) -> usize {
+pub(crate) fn another_thread(pool: &PoolRef) -> usize {
     pool.threads().choose(index_in(pool))
+}
+
+/// Runs `body(data)` as this task on thread `thread` of `pool`.
+///
+/// # Safety
+///
+/// `body` must be sound to call once with `data`, and must not unwind. A task is run once.
+#[inline(never)]
+pub(crate) unsafe fn run_on(
+    pool: &PoolRef,
+    thread: usize,
+    task: CreatedTask,
+    body: Body,
+    data: *mut c_void,
+) {
+    struct Run {
+        task: CreatedTask,
+        body: Body,
+        data: *mut c_void,
+    }
+
+    unsafe extern "C" fn run(data: *mut c_void) {
+        // SAFETY: `run_on` passes its own, and waits.
+        let run = unsafe { &*data.cast::<Run>() };
+        // SAFETY: the caller of `run_on` vouches for them.
+        unsafe { run.task.run(run.body, run.data) }
+    }
+
+    let mut run_data = Run { task, body, data };
+    // SAFETY: `run` gets what it expects, and does not unwind.
+    unsafe { visit(pool, thread, run, (&raw mut run_data).cast()) }
+}
+
+/// Calls `begin` with a thread of `pool` that a task can be on while the running one is in the midst
+/// of something: `thread`, or one on which nothing is under way. Answers whether there is one.
+#[inline(never)]
+pub(crate) fn interrupting(
+    pool: &PoolRef,
+    thread: Option<usize>,
+    begin: impl FnOnce(usize),
+) -> bool {
+    let here = HERE.get();
+    let elsewhere = |here: PoolThread| !std::ptr::eq(here.pool, pool.as_ptr());
+    if here.is_some_and(elsewhere) {
+        return false;
+    }
+    let threads = pool.threads();
+    let here = here.map(|here| &threads.all[here.thread].held);
+    if let Some(here) = here {
+        here.fetch_add(1, Relaxed);
+    }
+    let chosen = match thread {
+        Some(thread) => Some(thread).filter(|&thread| !threads.all[thread].is_held()),
+        None => threads.free(),
+    };
+    if let Some(chosen) = chosen {
+        begin(chosen);
+    }
+    if let Some(here) = here {
+        here.fetch_sub(1, Relaxed);
+    }
+    chosen.is_some()
 }
 
 /// Calls `body(data)` on thread `thread` of `pool`.

@@ -21,6 +21,7 @@ use crate::error::{BuildResult, Reason};
 use crate::lender::Settings;
 use crate::place::{self, Threads};
 use crate::runtime::{self, Finish, FinishKind, TaskKind};
+use crate::spawn;
 use crate::task::{self, Detached, Joined};
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use std::any::Any;
@@ -173,6 +174,7 @@ impl PoolRef {
     /// threads.
     #[inline(never)]
     pub(crate) fn terminate(&self) {
+        spawn::catch_up(self);
         *lock(&self.dropped) = true;
         let logical = mem::take(&mut *lock(&self.logical));
         if self.handlers.exit.is_some() {

@@ -1,4 +1,4 @@
-//! The interface to the Finishline runtime: fifteen C functions, and the only file that declares
+//! The interface to the Finishline runtime: seventeen C functions, and the only file that declares
 //! them.
 //!
 //! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
@@ -22,7 +22,7 @@
 //! used the drop-in even if each of its pools has its own number of threads.
 
 pub(crate) use crate::kinds::{Division, FinishKind, TaskKind};
-use crate::kinds::{INTERFACE_VERSION, TO_ITEMS};
+use crate::kinds::{INTERFACE_VERSION, INTERRUPTS, RIGHT_FIRST, TO_ITEMS};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -30,15 +30,21 @@ use std::sync::OnceLock;
 /// The code of a task. It must not unwind.
 pub(crate) type Body = unsafe extern "C" fn(data: *mut c_void);
 
+/// Runs a task that was created, and answers 1, or answers 0 if the task can't run now. It must not
+/// unwind.
+pub(crate) type Begin = unsafe extern "C" fn(task: CreatedTask, data: *mut c_void) -> u32;
+
 unsafe extern "C" {
     fn __finishline_attach(version: u32) -> u32;
     fn __finishline_finish_begin(kind: u32) -> u64;
     fn __finishline_finish_end(finish: u64);
     fn __finishline_task(kind: u32, finish: u64, body: Body, data: *mut c_void);
-    fn __finishline_right_first() -> u32;
-    fn __finishline_defers() -> u32;
+    fn __finishline_join_order() -> u32;
+    fn __finishline_defers(kind: u32) -> u32;
     fn __finishline_task_create(kind: u32, finish: u64) -> u64;
     fn __finishline_task_run(task: u64, body: Body, data: *mut c_void);
+    fn __finishline_task_offer(task: CreatedTask, begin: Begin, data: *mut c_void);
+    fn __finishline_task_withdraw(task: CreatedTask);
     fn __finishline_divided(division: u32);
     fn __finishline_thread_begin(spawn: Spawn, data: *mut c_void) -> u64;
     fn __finishline_thread_settle() -> u64;
@@ -88,24 +94,54 @@ pub(crate) unsafe fn task(kind: TaskKind, finish: Finish, body: Body, data: *mut
 }
 
 /// A task that was created and has not run yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
 pub(crate) struct CreatedTask(u64);
 
 impl CreatedTask {
-    /// Creates a task that `finish` waits for, if the runtime wants it to run later. It must be run
-    /// before the finish ends.
+    /// Creates a task that `finish` waits for, if the runtime wants it to run later. It must be
+    /// [offered](Self::offer), and run before the finish ends.
     #[inline(never)]
     pub(crate) fn deferred(kind: TaskKind, finish: Finish) -> Option<CreatedTask> {
         attached();
         // SAFETY: calls without preconditions, after attaching; a holder of a `Finish` is inside
         // it.
         let task = unsafe {
-            match __finishline_defers() {
+            match __finishline_defers(kind.number()) {
                 0 => 0,
                 _ => __finishline_task_create(kind.number(), finish.0),
             }
         };
         (task != 0).then_some(CreatedTask(task))
+    }
+
+    /// Creates a task that `finish` waits for, if the runtime follows this thread. It must be run
+    /// before the finish ends.
+    #[inline(never)]
+    pub(crate) fn ahead(kind: TaskKind, finish: Finish) -> Option<CreatedTask> {
+        // SAFETY: a call without preconditions; a holder of a `Finish` is inside it.
+        let task = unsafe { __finishline_task_create(kind.number(), finish.0) };
+        (task != 0).then_some(CreatedTask(task))
+    }
+
+    /// Lets the runtime begin the task by `begin(task, data)` on this thread, whenever a task there
+    /// makes an atomic operation or waits, and when the thread ends, until `begin` answers 1 or the task is [withdrawn](Self::withdraw).
+    ///
+    /// # Safety
+    ///
+    /// `begin` must be sound to call with `data` until then, on this thread, as often as it answers
+    /// 0, and must not unwind.
+    #[inline(never)]
+    pub(crate) unsafe fn offer(self, begin: Begin, data: *mut c_void) {
+        // SAFETY: by contract.
+        unsafe { __finishline_task_offer(self, begin, data) }
+    }
+
+    /// The runtime does not begin the task from here on.
+    #[inline(never)]
+    pub(crate) fn withdraw(self) {
+        // SAFETY: a call without preconditions.
+        unsafe { __finishline_task_withdraw(self) }
     }
 
     /// Runs `body(data)` as this task.
@@ -182,10 +218,25 @@ pub(crate) fn asks() {
     unsafe { __finishline_asks() }
 }
 
-/// Whether the right half of the next join runs before the left one.
-pub(crate) fn right_first() -> bool {
-    // SAFETY: a call without preconditions.
-    unsafe { __finishline_right_first() != 0 }
+/// How the halves of the next join run.
+pub(crate) struct JoinOrder(u32);
+
+impl JoinOrder {
+    #[inline(never)]
+    pub(crate) fn ask() -> JoinOrder {
+        // SAFETY: a call without preconditions.
+        JoinOrder(unsafe { __finishline_join_order() })
+    }
+
+    /// The right half before the left one.
+    pub(crate) fn right_first(&self) -> bool {
+        self.0 & RIGHT_FIRST != 0
+    }
+
+    /// The second half perhaps in the midst of the first.
+    pub(crate) fn interrupts(&self) -> bool {
+        self.0 & INTERRUPTS != 0
+    }
 }
 
 /// The number of threads of a pool if the program does not set it. At least 1.

@@ -14,6 +14,7 @@ use crate::pool::PoolRef;
 use crate::runtime::{CreatedTask, Finish, FinishKind, TaskKind};
 use crate::task::{self, Detached};
 use std::any::Any;
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic;
@@ -32,7 +33,7 @@ pub struct ScopeFifo<'scope> {
 struct ScopeBase<'scope> {
     pool: PoolRef,
     finish: Finish,
-    /// Tasks that run when the body has ended, the latest first.
+    /// Tasks that run when the body has ended, the latest first, or in the midst of another task.
     deferred: Mutex<Vec<(CreatedTask, Detached)>>,
     /// Whether tasks may run so late.
     may_defer: bool,
@@ -195,9 +196,32 @@ impl ScopeBase<'_> {
             false => None,
         };
         match later {
-            Some(task) => lock(&self.deferred).push((task, body)),
+            Some(task) => self.put_off(task, body),
             None => place::on_another_thread(&self.pool, || body.run(kind, self.finish)),
         }
+    }
+
+    /// Puts a task off. The runtime may want to begin it earlier.
+    fn put_off(&self, task: CreatedTask, body: Detached) {
+        unsafe extern "C" fn begin(task: CreatedTask, data: *mut c_void) -> u32 {
+            // SAFETY: `put_off` passes the scope, which stays where it is until it has caught up.
+            let scope = unsafe { &*data.cast::<ScopeBase<'_>>() };
+            let begun = place::interrupting(&scope.pool, None, |thread| {
+                let mut deferred = lock(&scope.deferred);
+                let at = deferred.iter().position(|(other, _)| *other == task);
+                let body = at.map(|at| deferred.remove(at).1);
+                drop(deferred);
+                if let Some(body) = body {
+                    body.run_on(&scope.pool, thread, task);
+                }
+            });
+            u32::from(begun)
+        }
+        lock(&self.deferred).push((task, body));
+        let data: *const Self = self;
+        // SAFETY: the scope withdraws each task that is still there at its end. `begin` does not
+        // unwind, nor does the body of a task.
+        unsafe { task.offer(begin, data.cast_mut().cast()) }
     }
 
     /// Runs the tasks that were put off, and those that they spawn.
@@ -206,7 +230,8 @@ impl ScopeBase<'_> {
         loop {
             let latest = lock(&self.deferred).pop();
             let Some((task, body)) = latest else { return };
-            place::on_another_thread(&self.pool, || body.run_as(task));
+            task.withdraw();
+            body.run_on(&self.pool, place::another_thread(&self.pool), task);
         }
     }
 

@@ -16,6 +16,8 @@
 //! through a function pointer that nothing can inline. The runtime forgets that part of the stack
 //! when the task ends.
 
+use crate::place;
+use crate::pool::PoolRef;
 use crate::runtime::{self, Body, CreatedTask, Finish, TaskKind};
 use std::ffi::c_void;
 use std::panic::{self, AssertUnwindSafe};
@@ -43,10 +45,10 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
         unsafe { runtime::task(kind, finish, Self::call, data.cast()) }
     }
 
-    /// Has `by` run the closure, once and not as a task.
-    pub(crate) fn run_by(&mut self, by: impl FnOnce(Body, *mut c_void)) {
+    /// The closure as a function and its data, to be called once. It does not unwind.
+    pub(crate) fn body(&mut self) -> (Body, *mut c_void) {
         let data: *mut Self = self;
-        by(Self::call, data.cast());
+        (Self::call, data.cast())
     }
 
     /// The result of the closure, or its panic. Call it only after the finish has ended.
@@ -95,11 +97,11 @@ impl Detached {
         unsafe { runtime::task(kind, finish, self.body, self.data) }
     }
 
-    /// The same for a task that was created before.
+    /// Runs the closure as a task that was created before, on this thread of its pool.
     #[inline(never)]
-    pub(crate) fn run_as(self, task: CreatedTask) {
+    pub(crate) fn run_on(self, pool: &PoolRef, thread: usize, task: CreatedTask) {
         // SAFETY: as above.
-        unsafe { task.run(self.body, self.data) }
+        unsafe { place::run_on(pool, thread, task, self.body, self.data) }
     }
 }
 

@@ -6,11 +6,16 @@
 
 /// The version of the C interface between drop-in and runtime. It changes with every change of the
 /// functions, their meaning, or the order of a list below.
-pub const INTERFACE_VERSION: u32 = 4;
+pub const INTERFACE_VERSION: u32 = 5;
 
 /// Set in the runtime's answer to the drop-in, beside the number of threads, if parallel iterators
 /// are to be divided down to single items.
 pub const TO_ITEMS: u32 = 1 << 31;
+
+/// Set in the runtime's answer to a join: the right half runs first, and the second half may run in
+/// the midst of the first.
+pub const RIGHT_FIRST: u32 = 1;
+pub const INTERRUPTS: u32 = 2;
 
 /// Nested divisions of parallel iterators that go down to single items: with 12 levels, 4096 items
 /// are tasks of their own.

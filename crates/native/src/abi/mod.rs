@@ -200,7 +200,11 @@ fn looked(address: u64, value: u64, place: u64) {
     match with_checker(|checker| checker.looks_at(address, value, place)) {
         None | Some(Looking::Perhaps) => {}
         Some(Looking::Waiting) => turns::give_way(),
-        Some(Looking::WaitingForEver(stopped)) => turns::spins_for_ever(stopped),
+        Some(Looking::WaitingForEver(stopped)) => {
+            if !turns::before_wait() {
+                turns::spins_for_ever(stopped);
+            }
+        }
     }
 }
 
@@ -243,6 +247,7 @@ macro_rules! atomics {
                 _: u64,
                 place: u64,
             ) -> $integer {
+                turns::before_operation(at as u64, false);
                 // SAFETY: the program's own operation, here and below.
                 let value = unsafe { &*at }.load(SeqCst);
                 let operation = Operation {
@@ -267,6 +272,7 @@ macro_rules! atomics {
                 _: u64,
                 place: u64,
             ) {
+                turns::before_operation(at as u64, true);
                 let operation = Operation {
                     address: at as u64,
                     before: None,
@@ -290,6 +296,7 @@ macro_rules! atomics {
                         _: u64,
                         place: u64,
                     ) -> $integer {
+                        turns::before_operation(at as u64, true);
                         // SAFETY: see `load`.
                         let before = unsafe { &*at }.$method(value, SeqCst);
                         let result: fn($integer, $integer) -> $integer = $result;
@@ -326,6 +333,7 @@ macro_rules! atomics {
                 failed: u32,
                 place: u64,
             ) -> $integer {
+                turns::before_operation(at as u64, true);
                 // SAFETY: see `load`.
                 let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
                 if result.is_err() {

@@ -26,6 +26,7 @@ mod accesses;
 pub mod findings;
 mod glance;
 mod glimpses;
+mod interruptions;
 mod journal;
 mod older_values;
 pub mod options;

@@ -7,10 +7,21 @@
 //! |---|---|
 //! | 0 | the half of a join that the options name runs first, each spawned task at once |
 //! | 1 | the other half first, a broadcast from its last thread to the first |
-//! | 2 | the tasks of a scope run behind its body, the latest first |
-//! | 3 and more | each time one or the other by chance, the number being the seed |
+//! | 2 | the tasks of a scope run behind its body, the latest first; those that nobody waits for at the end of their creator's thread; all where the thread would wait |
+//! | 3 and more | each time one or the other by chance; tasks that await their turn may begin earlier |
 //!
-//! A process with the same number makes the same choices.
+//! A process with the same number, which is the seed, makes the same choices.
+//!
+//! **In the midst of a task.** From order 3 on, a task that awaits its turn may interrupt another one
+//! where that is about to make an atomic operation, and runs to its end there
+//! ([`Checker::is_interrupted`](super::Checker::is_interrupted)). That always happens where what the
+//! interrupted task knows goes out of date: it has just read the variable that it is about to write,
+//! or is about to take the lock again that it gave up last. So a counter that is moved by a load and
+//! a store shows what is wrong with it. Elsewhere it happens by chance.
+//!
+//! A task that holds a lock keeps others waiting, and a task that waits here waits in vain. So who
+//! holds a lock is not interrupted. In even orders that is taken less strictly: other tasks may come
+//! in the midst of what may be a reader, or no lock at all.
 
 #[derive(Debug)]
 pub struct Orders {
@@ -48,8 +59,36 @@ impl Orders {
         }
     }
 
-    /// The step of SplitMix64.
+    /// Whether tasks that nobody waits for may await the end of the thread.
+    pub fn puts_off(&self) -> bool {
+        self.number >= 2
+    }
+
+    /// Whether tasks that await their turn may begin in the midst of others.
+    pub fn interrupts(&self) -> bool {
+        self.number >= 3
+    }
+
+    /// Whether what may be no lock, or that of a reader, keeps others from beginning.
+    pub(super) fn is_strict(&self) -> bool {
+        self.number % 2 == 1
+    }
+
+    /// Whether a task begins here in the midst of the running one, and which, as a number that is
+    /// taken modulo those that can. `stale`: what the running task has read would be out of date.
+    pub(super) fn interruption(&mut self, stale: bool) -> Option<u64> {
+        const ONE_IN: u64 = 4;
+        let chance = self.chance();
+        let interrupts = self.interrupts() && (stale || chance.is_multiple_of(ONE_IN));
+        interrupts.then_some(chance / ONE_IN)
+    }
+
     fn by_chance(&mut self) -> bool {
+        self.chance() & 1 == 1
+    }
+
+    /// The step of SplitMix64.
+    fn chance(&mut self) -> u64 {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         self.choices += 1;
         let mut word = u64::from(self.number)
@@ -57,7 +96,7 @@ impl Orders {
             .wrapping_add(self.choices.wrapping_mul(GOLDEN));
         word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ word >> 31) & 1 == 1
+        word ^ word >> 31
     }
 }
 
@@ -83,6 +122,27 @@ mod tests {
             (2, true, (true, true)),
         ] {
             assert_eq!(choices(number, right_first), [expected; 100]);
+        }
+    }
+
+    #[test]
+    fn tasks_are_interrupted_by_chance_or_where_what_they_read_would_be_out_of_date() {
+        let interruptions = |number: u32, stale: bool| {
+            let mut orders = Orders::new(number, false);
+            let all: Vec<_> = (0..800).map(|_| orders.interruption(stale)).collect();
+            all
+        };
+        for number in 0..3 {
+            assert_eq!(interruptions(number, true), [None; 800]);
+        }
+        for number in 3..10 {
+            let count = |stale| interruptions(number, stale).iter().flatten().count();
+            assert_eq!(count(true), 800);
+            assert!((140..260).contains(&count(false)), "{number}");
+            let choices = interruptions(number, true);
+            let odd = choices.iter().flatten().filter(|choice| *choice % 2 == 1);
+            assert!((300..500).contains(&odd.count()), "{number}");
+            assert_eq!(choices, interruptions(number, true));
         }
     }
 

@@ -12,9 +12,11 @@ use crate::checker::Checker;
 use crate::checker::options::Options;
 use crate::facts::structure::{FinishKind, TaskKind};
 use crate::process::{self, Lender, with_checker};
-use crate::turns::{self, For};
+use crate::turns::{self, Begin, For};
 use finishline_model::kinds::WaitKind;
-use finishline_model::kinds::rayon::{self, Division, INTERFACE_VERSION, TO_ITEMS};
+use finishline_model::kinds::rayon::{
+    self, Division, INTERFACE_VERSION, INTERRUPTS, RIGHT_FIRST, TO_ITEMS,
+};
 use finishline_model::{FinishId, TaskId};
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -49,15 +51,35 @@ extern "C" fn __finishline_divided(division: u32) {
     }
 }
 
+/// How the halves of the next join run.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_right_first() -> u32 {
-    with_checker(|checker| u32::from(checker.orders.right_first())).unwrap_or(0)
+extern "C" fn __finishline_join_order() -> u32 {
+    let order = |checker: &mut Checker| {
+        let orders = &mut checker.orders;
+        let right_first = if orders.right_first() { RIGHT_FIRST } else { 0 };
+        let interrupts = if orders.interrupts() { INTERRUPTS } else { 0 };
+        right_first | interrupts
+    };
+    with_checker(order).unwrap_or(0)
 }
 
 /// Whether the task that is about to be spawned is to run later.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_defers() -> u32 {
-    with_checker(|checker| u32::from(checker.orders.defers())).unwrap_or(0)
+extern "C" fn __finishline_defers(kind: u32) -> u32 {
+    use rayon::TaskKind::{ScopeSpawn, ScopeSpawnFifo};
+    let is_of_scope = match rayon::TaskKind::from_number(kind) {
+        Some(ScopeSpawn | ScopeSpawnFifo) => true,
+        Some(_) => false,
+        None => return 0,
+    };
+    let defers = |checker: &mut Checker| match is_of_scope {
+        true => checker.orders.defers(),
+        // The end of a test's thread is told in time for them to run, that of the program is not.
+        false => {
+            checker.options.test_thread && checker.orders.puts_off() && checker.orders.defers()
+        }
+    };
+    with_checker(defers).map_or(0, u32::from)
 }
 
 #[unsafe(no_mangle)]
@@ -148,6 +170,24 @@ unsafe extern "C" fn run_task(
     if begun.is_some() {
         with_checker(Checker::end_task);
     }
+}
+
+/// The runtime may begin a task that was created, on this thread.
+///
+/// # Safety
+///
+/// As of [`turns::offer`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_task_offer(task: u64, begin: Begin, data: *mut c_void) {
+    if with_checker(|checker| checker.orders.puts_off()) == Some(true) {
+        // SAFETY: by contract.
+        unsafe { turns::offer(TaskId(task as u32), begin, data) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task_withdraw(task: u64) {
+    turns::withdraw(TaskId(task as u32));
 }
 
 /// What crosses the interface for a lender.

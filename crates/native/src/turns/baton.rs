@@ -17,11 +17,11 @@
 //! **Memory order.** The queue is used under a lock of its own. The thread that has the baton owns
 //! the checker; ownership is handed on under the same lock ([`crate::process`]).
 
+use super::locked::Locked;
 use crate::checker::{Checker, Stopped};
 use crate::process::{self, Time, futex_wait, futex_wake};
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a thread waits for.
@@ -78,44 +78,15 @@ struct Baton {
     waits: u64,
 }
 
-struct Locked {
-    word: AtomicU32,
-    baton: UnsafeCell<Baton>,
-}
-
-// SAFETY: the baton is used under the lock alone.
-unsafe impl Sync for Locked {}
-
-static BATON: Locked = Locked {
-    word: AtomicU32::new(FREE),
-    baton: UnsafeCell::new(Baton {
-        followers: Vec::new(),
-        taken: false,
-        last: TaskId::MAIN,
-        waits: 0,
-    }),
-};
-
-const FREE: u32 = 0;
-const LOCKED: u32 = 1;
-const WAITED_FOR: u32 = 2;
+static BATON: Locked<Baton> = Locked::new(Baton {
+    followers: Vec::new(),
+    taken: false,
+    last: TaskId::MAIN,
+    waits: 0,
+});
 
 fn with<T>(does: impl FnOnce(&mut Baton) -> T) -> T {
-    let word = &BATON.word;
-    if word
-        .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
-        while word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
-            futex_wait(word, WAITED_FOR, None);
-        }
-    }
-    // SAFETY: under the lock.
-    let done = does(unsafe { &mut *BATON.baton.get() });
-    if word.swap(FREE, Ordering::Release) == WAITED_FOR {
-        futex_wake(word);
-    }
-    done
+    BATON.with(does)
 }
 
 /// How long a woken thread may take to arrive before others go on without it.

@@ -24,7 +24,7 @@ mod list;
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../model/src/kinds/rayon.rs"]
 mod kinds;
-use kinds::{Division, FinishKind, TaskKind, INTERFACE_VERSION, TO_ITEMS};
+use kinds::{Division, FinishKind, TaskKind, INTERFACE_VERSION, INTERRUPTS, RIGHT_FIRST, TO_ITEMS};
 
 /// The word for a kind of task in the structure.
 fn task_word(kind: TaskKind) -> &'static str {
@@ -38,14 +38,26 @@ fn task_word(kind: TaskKind) -> &'static str {
     }
 }
 
+type Begin = unsafe extern "C" fn(task: u64, data: *mut c_void) -> u32;
+
+/// A task that may begin in the midst of another one.
+#[derive(Clone, Copy)]
+struct Offer {
+    task: u64,
+    begin: Begin,
+    data: *mut c_void,
+}
+
 thread_local! {
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
     static OPEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static FINISHES_SO_FAR: Cell<u64> = const { Cell::new(0) };
-    static RIGHT_FIRST: Cell<bool> = const { Cell::new(false) };
+    /// The answer to a join.
+    static JOIN_ORDER: Cell<u32> = const { Cell::new(0) };
     static DEFERS: Cell<bool> = const { Cell::new(false) };
     /// The kind and the finish of each task that was created to run later.
     static CREATED: RefCell<Vec<(TaskKind, u64)>> = const { RefCell::new(Vec::new()) };
+    static OFFERS: RefCell<Vec<Offer>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Records the structure of `program`.
@@ -84,7 +96,27 @@ pub(crate) fn division() -> &'static str {
 
 /// From here on the right half of a join runs first on this thread.
 pub(crate) fn run_right_first() {
-    RIGHT_FIRST.set(true);
+    JOIN_ORDER.set(JOIN_ORDER.get() | RIGHT_FIRST);
+}
+
+/// From here on the second half of a join may run in the midst of the first on this thread.
+pub(crate) fn offer_halves() {
+    JOIN_ORDER.set(JOIN_ORDER.get() | INTERRUPTS);
+}
+
+/// The running task is interrupted by the one that was offered first or last, if that can begin.
+pub(crate) fn interrupt(by_last: bool) -> bool {
+    let taken = OFFERS.with_borrow_mut(|offers| match by_last {
+        true => offers.pop(),
+        false => (!offers.is_empty()).then(|| offers.remove(0)),
+    });
+    let Some(offer) = taken else { return false };
+    // SAFETY: it was offered, and not withdrawn.
+    let begun = unsafe { (offer.begin)(offer.task, offer.data) } != 0;
+    if !begun {
+        OFFERS.with_borrow_mut(|offers| offers.push(offer));
+    }
+    begun
 }
 
 /// From here on spawned tasks run later on this thread, where they may.
@@ -227,7 +259,7 @@ mod threads {
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_defers() -> u32 {
+extern "C" fn __finishline_defers(_kind: u32) -> u32 {
     DEFERS.get().into()
 }
 
@@ -257,8 +289,20 @@ extern "C" fn __finishline_task_run(
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_right_first() -> u32 {
-    RIGHT_FIRST.get().into()
+extern "C" fn __finishline_join_order() -> u32 {
+    JOIN_ORDER.get()
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task_offer(task: u64, begin: Begin, data: *mut c_void) {
+    OFFERS.with_borrow_mut(|offers| offers.push(Offer { task, begin, data }));
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task_withdraw(task: u64) {
+    OFFERS.with_borrow_mut(|offers| offers.retain(|offer| offer.task != task));
 }
 
 // SAFETY: as above.

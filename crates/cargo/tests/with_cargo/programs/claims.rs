@@ -14,6 +14,8 @@ pub(crate) struct Claims {
     pub(crate) object: Option<String>,
     /// The Fin program of the same structure.
     pub(crate) fin: Option<String>,
+    /// The verdict of several orders of tasks, if it is another one.
+    pub(crate) orders: Option<String>,
 }
 
 /// A test, and where its function is.
@@ -101,6 +103,7 @@ impl Claims {
                 .extend(value.split_whitespace().map(str::to_owned)),
             "object" => self.object = Some(value),
             "fin" => self.fin = Some(value),
+            "orders" => self.orders = Some(value),
             _ => return Err(format!("unknown directive `{key}`")),
         }
         Ok(())

@@ -2,8 +2,9 @@
 //!
 //! All are built once in debug and once in release. Each build is run by `cargo finishline run`
 //! twice, with the left and with the right half of each join first. All four runs must agree with
-//! the claims, and the trace that each of them records must give the same report. The claim of the
-//! Fin twin must agree too, which the suite of Fin programs checks.
+//! the claims, and the trace that each of them records must give the same report. Where the answer
+//! rests on an order, other orders must show what is claimed for them. The claim of the Fin twin must
+//! agree too, which the suite of Fin programs checks.
 
 mod claims;
 mod comparison;
@@ -24,6 +25,9 @@ use std::sync::OnceLock;
 const KNOWN_GAPS: &[(&str, &str)] = &[];
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
+
+/// In how many orders of their tasks programs are run whose answer rests on one.
+const OTHER_ORDERS: &str = "8";
 
 /// The package whose tests are the programs.
 const TESTED: &str = "tested";
@@ -135,6 +139,9 @@ impl Program {
                 self.check_once(&finishline, profile, first)?;
             }
         }
+        if matches!(&claims.verdict[..], "certified-order" | "observed") {
+            self.check_other_orders(&claims)?;
+        }
         if claims.verdict == "race" || claims.class.as_deref() == Some("unseen") {
             let (_, report) = self.run(&finishline, None, &["--format=text"])?;
             let file = workspace().join(&self.source);
@@ -182,6 +189,25 @@ impl Program {
             options[..3].join(" "),
             complaints.join("\n    ")
         ))
+    }
+
+    /// Checks what runs in other orders of the tasks show together.
+    fn check_other_orders(&self, claims: &Claims) -> Result<(), String> {
+        let options = ["--orders", OTHER_ORDERS, "--format=json"];
+        let (_, report) = self.run(&finishline, None, &options)?;
+        let report: Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
+        let expected = claims.orders.as_ref().unwrap_or(&claims.verdict);
+        match &report["verdict"] == expected {
+            true => Ok(()),
+            false => Err(format!(
+                "in {}, to be seen by `cargo finishline run --bin {} {}`:\n    \
+                 verdict {}, not {expected}",
+                self.source,
+                self.name,
+                options[..2].join(" "),
+                report["verdict"]
+            )),
+        }
     }
 
     /// The exit status and the report.

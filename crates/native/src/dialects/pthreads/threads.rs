@@ -101,6 +101,7 @@ unsafe extern "C" fn run(launch: *mut c_void) -> *mut c_void {
     let ends_later = Round::First.set();
     // SAFETY: the program's own function and argument.
     let result = unsafe { (launch.start)(launch.argument) };
+    turns::before_end();
     if !ends_later {
         end();
     }
@@ -173,7 +174,8 @@ pub(super) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int
     failed
 }
 
-/// The thread waits in some way, and others may run meanwhile.
+/// The thread waits in some way, and others may run meanwhile. If it need not wait any more when a
+/// task has run, `wait` notices.
 pub(super) fn waits<T>(
     what: For,
     limited: bool,
@@ -181,6 +183,7 @@ pub(super) fn waits<T>(
     place: u64,
     wait: impl FnOnce() -> T,
 ) -> T {
+    turns::before_wait();
     let begun = with_checker(|checker| {
         let stopped = checker.would_stop(waits, place);
         // The thread that created a test's thread does nothing for it.

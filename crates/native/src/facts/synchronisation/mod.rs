@@ -200,8 +200,16 @@ struct OfThread {
     own: usize,
     /// Of the running task.
     fences: Fences,
-    /// The variable that it read last, and has not written since.
+    latest: Latest,
+}
+
+/// What the running task has done last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    /// The variable that it read, and has not written since.
     looked_at: Option<u64>,
+    /// The lock that it gave up, and has not taken since.
+    gave_up: Option<u64>,
 }
 
 /// What a task has to do with fences.
@@ -227,6 +235,7 @@ struct Fence {
 pub struct Suspended {
     own: usize,
     fences: Fences,
+    latest: Latest,
 }
 
 /// A lock that is made use of in strange ways may seem to be none now and then.
@@ -251,8 +260,8 @@ impl Synchronisation {
         let suspended = Suspended {
             own: self.thread.own,
             fences: std::mem::take(&mut self.thread.fences),
+            latest: std::mem::take(&mut self.thread.latest),
         };
-        self.thread.looked_at = None;
         self.thread.own = self.thread.holds.len();
         suspended
     }
@@ -277,7 +286,7 @@ impl Synchronisation {
         }
         self.spare.extend(self.thread.fences.seen);
         (self.thread.own, self.thread.fences) = (suspended.own, suspended.fences);
-        self.thread.looked_at = None;
+        self.thread.latest = suspended.latest;
     }
 
     /// An object that is no variable.
@@ -311,6 +320,28 @@ impl Synchronisation {
 
     pub fn holdings(&self) -> &Holdings {
         &self.holdings
+    }
+
+    /// Whether the running task read this variable last, and has not written it since.
+    pub fn looked_at(&self, address: u64) -> bool {
+        self.thread.latest.looked_at == Some(address)
+    }
+
+    /// Whether this is the lock that the running task gave up last, and has not taken since.
+    pub fn gave_up(&self, address: u64) -> bool {
+        self.thread.latest.gave_up == Some(address)
+    }
+
+    /// Whether a task on the running thread holds what may be a lock.
+    pub fn holds_anything(&self) -> bool {
+        self.thread.holds.iter().any(|hold| !hold.void)
+    }
+
+    /// Whether a task on the running thread holds what is a lock, and not as a reader may.
+    pub fn holds_exclusively(&self) -> bool {
+        let excludes = |hold: &Hold| !hold.taking.may_be_share() && self.is_lock(hold.address);
+        let mut holds = self.thread.holds.iter().filter(|hold| !hold.void);
+        holds.any(excludes)
     }
 
     /// Whether the variable at an address was used as a lock.
@@ -426,6 +457,11 @@ impl Synchronisation {
         };
         let releases = operation.releases || self.thread.fences.behind.is_some();
         let given_up = self.give_up(operation, releases, after, now, &mut tell);
+        if given_up {
+            self.thread.latest.gave_up = Some(address);
+        } else if self.gave_up(address) {
+            self.thread.latest.gave_up = None;
+        }
         // A value that replaces another one without having read it carries nothing of that.
         let continues = operation.before.is_some() && variable.released;
         let variable = self.variable(address);
@@ -458,7 +494,7 @@ impl Synchronisation {
 
     /// Whether the task knows the value that an operation finds, or does not need to.
     fn looks(&mut self, operation: &Operation) -> bool {
-        let looked_at = &mut self.thread.looked_at;
+        let looked_at = &mut self.thread.latest.looked_at;
         let looked = *looked_at == Some(operation.address);
         if operation.after.is_none() {
             *looked_at = Some(operation.address);

@@ -2,9 +2,11 @@
 //!
 //! In some schedules two tasks load the same number and then write one slot, which is a race. In the order that one run observes, each
 //! task loads what the one before it stored, and the slots differ. So nothing more than that order can be vouched for, and
-//! `--determinacy` names the load and the store whose order decides. The repair is `fetch_add`, as in `index_counter_clean`.
+//! `--determinacy` names the load and the store whose order decides. `--orders 4` finds the race: another task then runs
+//! between a load and its store. The repair is `fetch_add`, as in `index_counter_clean`.
 
 //@ verdict: certified-order
+//@ orders: race
 //@ determinacy: atomic-ordered
 //@ fin: rust/fin/torn_counter_order.fin
 
