@@ -1,17 +1,17 @@
 //! Tasks that may begin in the midst of another one.
 //!
 //! In some orders the runtime wants tasks to take turns: the second half of a join, or a task that
-//! was put off, then begins where the running task is about to make an atomic operation, and runs to
-//! its end before that operation is made. In a pool this is what happens if another worker takes the
-//! task just then. So a task that awaits its turn is *offered* to the runtime, on the thread that
-//! has created it.
+//! was put off, then begins where the running task is about to make an atomic operation, and runs
+//! to its end before that operation is made. In a pool this is what happens if another worker takes
+//! the task just then. So a task that awaits its turn is *offered* to the runtime, on the thread
+//! that has created it.
 //!
-//! **Threads.** The interrupted task is still on its logical thread, in the midst of whatever it does
-//! with what is kept there. So its thread is *held*: until the interruption is over, no task is put
-//! on it ([`crate::place`]). The task that interrupts it is on a thread where nothing is under way,
-//! or, if it is a left half, on that of the join, which waits. If there is no such thread, the task
-//! does not begin yet. Nor does it in the midst of a task of another pool, which could hold all
-//! threads of its own while this one waits for one of them.
+//! **Threads.** The interrupted task is still on its logical thread, in the midst of whatever it
+//! does with what is kept there. So its thread is *held*: until the interruption is over, no task
+//! is put on it ([`crate::place`]). The task that interrupts it is on a thread where nothing is
+//! under way, or, if it is a left half, on that of the join, which waits. If there is no such
+//! thread, the task does not begin yet. Nor does it in the midst of a task of another pool, which
+//! could hold all threads of its own while this one waits for one of them.
 //!
 //! Nothing here may be inlined into instrumented code (`runtime.rs` says why). Whether a task has
 //! begun is known here and not by the runtime, which may cease to follow the thread at any time.
@@ -68,8 +68,8 @@ impl<'pool> Awaiting<'pool> {
             u32::from(begun)
         }
         let data: *const Self = self;
-        // SAFETY: `run` withdraws the task, and the creator calls it on this thread. The task begins
-        // once, and does not unwind.
+        // SAFETY: `run` withdraws the task, and the creator calls it on this thread. The task
+        // begins once, and does not unwind.
         unsafe { self.task.offer(begin, data.cast_mut().cast()) }
     }
 

@@ -1,8 +1,8 @@
 //! `join`: two tasks in a finish of their own.
 //!
-//! The left half runs first, or the right half if the runtime asks for it. The second half may begin
-//! in the midst of the first ([`crate::awaiting`]). Both always run. As in rayon, a panic of the left
-//! half wins over one of the right half, and the other half's result is dropped.
+//! The left half runs first, or the right half if the runtime asks for it. The second half may
+//! begin in the midst of the first ([`crate::awaiting`]). Both always run. As in rayon, a panic of
+//! the left half wins over one of the right half, and the other half's result is dropped.
 
 use crate::awaiting::Awaiting;
 use crate::division::Halves;

@@ -16,8 +16,8 @@
 //! skipping those of suspended tasks. So a body may hold on to its thread's scratch memory while it
 //! spawns. It never meets a child on the same thread, and neither could it in rayon. When all
 //! threads are taken (deep nesting), the next in turn is used: rayon's threads, too, take on other
-//! tasks while they wait. A thread whose task was interrupted ([`crate::awaiting`]) waits for nothing,
-//! and takes on none.
+//! tasks while they wait. A thread whose task was interrupted ([`crate::awaiting`]) waits for
+//! nothing, and takes on none.
 //!
 //! **What that means for what a program keeps by thread.** Two tasks on the same thread run one
 //! after the other in every schedule that has them there. But no event orders them here. Spreading
@@ -206,8 +206,9 @@ pub(crate) unsafe fn run_on(
     unsafe { visit(pool, thread, run, (&raw mut run_data).cast()) }
 }
 
-/// Calls `begin` with a thread of `pool` that a task can be on while the running one is in the midst
-/// of something: `thread`, or one on which nothing is under way. Answers whether there is one.
+/// Calls `begin` with a thread of `pool` that a task can be on while the running one is in the
+/// midst of something: `thread`, or one on which nothing is under way. Answers whether there is
+/// one.
 #[inline(never)]
 pub(crate) fn interrupting(
     pool: &PoolRef,

@@ -125,7 +125,8 @@ impl CreatedTask {
     }
 
     /// Lets the runtime begin the task by `begin(task, data)` on this thread, whenever a task there
-    /// makes an atomic operation or waits, and when the thread ends, until `begin` answers 1 or the task is [withdrawn](Self::withdraw).
+    /// makes an atomic operation or waits, and when the thread ends, until `begin` answers 1 or the
+    /// task is [withdrawn](Self::withdraw).
     ///
     /// # Safety
     ///

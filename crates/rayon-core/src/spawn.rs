@@ -2,8 +2,8 @@
 //!
 //! Its panic goes to the pool's panic handler. Without one the process is aborted, as with rayon.
 //!
-//! In some orders the runtime puts tasks off. Such a task begins in the midst of another one, or where
-//! its creator's thread waits or ends, or when its pool is dropped.
+//! In some orders the runtime puts tasks off. Such a task begins in the midst of another one, or
+//! where its creator's thread waits or ends, or when its pool is dropped.
 
 use crate::place;
 use crate::pool::{lock, PoolRef};
@@ -81,7 +81,8 @@ fn put_off(pool: &PoolRef, task: CreatedTask, body: Detached) {
     }
     let pool = pool.clone();
     lock(&PUT_OFF).push(PutOff { task, pool, body });
-    // SAFETY: `begin` uses no data, and runs only tasks that are there. Bodies of tasks don't unwind.
+    // SAFETY: `begin` uses no data, and runs only tasks that are there. Bodies of tasks don't
+    // unwind.
     unsafe { task.offer(begin, null_mut()) }
 }
 

@@ -1,5 +1,5 @@
-//! Tasks that begin in the midst of another one: which may, when, and on which thread. Each test has
-//! pools of its own, since tests that run side by side take each other's threads.
+//! Tasks that begin in the midst of another one: which may, when, and on which thread. Each test
+//! has pools of its own, since tests that run side by side take each other's threads.
 
 mod recorder;
 

@@ -11,10 +11,10 @@
 //! So the tasks that are under way form a stack, together with the finishes that they have open.
 //!
 //! **One reader stands for another** as long as the run is depth-first: if e₁ ∥ e₂ and e₂ ∥ e₃ in
-//! the order of the run, then e₁ ∥ e₃, unless a task escapes. A release since e₁, or a step that was
-//! noted, may be known to e₃ and not have e₂ before it. After a suspension, and after a task is resumed on top of others, the
-//! run is depth-first from there on. So a stamp stands for others if its step was made after the
-//! last of these (`stand_from`).
+//! the order of the run, then e₁ ∥ e₃, unless a task escapes. A release since e₁, or a step that
+//! was noted, may be known to e₃ and not have e₂ before it. After a suspension, and after a task is
+//! resumed on top of others, the run is depth-first from there on. So a stamp stands for others if
+//! its step was made after the last of these (`stand_from`).
 //!
 //! **What precedes without a look-up.** Each entry of the stack knows the least stamp of the tasks
 //! that have ended and wait to be joined by it or by entries below it. All steps of a task, and of
@@ -83,8 +83,8 @@ impl OneAtATime {
         self.order.passed_on_by(self.strand, earlier)
     }
 
-    /// A later step may [learn](OneAtATime::learn_of_step) of the running one. To be called when the
-    /// running step has learnt something, and before it ends.
+    /// A later step may [learn](OneAtATime::learn_of_step) of the running one. To be called when
+    /// the running step has learnt something, and before it ends.
     pub fn note_step(&mut self) -> Result<(), Failure> {
         if let Some(task) = self.running() {
             self.order.note_step(task)?;

@@ -12,16 +12,16 @@
 //!
 //! A process with the same number, which is the seed, makes the same choices.
 //!
-//! **In the midst of a task.** From order 3 on, a task that awaits its turn may interrupt another one
-//! where that is about to make an atomic operation, and runs to its end there
-//! ([`Checker::is_interrupted`](super::Checker::is_interrupted)). That always happens where what the
-//! interrupted task knows goes out of date: it has just read the variable that it is about to write,
-//! or is about to take the lock again that it gave up last. So a counter that is moved by a load and
-//! a store shows what is wrong with it. Elsewhere it happens by chance.
+//! **In the midst of a task.** From order 3 on, a task that awaits its turn may interrupt another
+//! one where that is about to make an atomic operation, and runs to its end there
+//! ([`Checker::is_interrupted`](super::Checker::is_interrupted)). That always happens where what
+//! the interrupted task knows goes out of date: it has just read the variable that it is about to
+//! write, or is about to take the lock again that it gave up last. So a counter that is moved by a
+//! load and a store shows what is wrong with it. Elsewhere it happens by chance.
 //!
 //! A task that holds a lock keeps others waiting, and a task that waits here waits in vain. So who
-//! holds a lock is not interrupted. In even orders that is taken less strictly: other tasks may come
-//! in the midst of what may be a reader, or no lock at all.
+//! holds a lock is not interrupted. In even orders that is taken less strictly: other tasks may
+//! come in the midst of what may be a reader, or no lock at all.
 
 #[derive(Debug)]
 pub struct Orders {

@@ -1,5 +1,5 @@
-//! Tasks that begin in the midst of another one: where that is about to make an atomic operation, or
-//! to wait.
+//! Tasks that begin in the midst of another one: where that is about to make an atomic operation,
+//! or to wait.
 //!
 //! A task may await its turn on the stack of a thread: it was created, and runs when its creator
 //! comes to it. Until then it is *offered*. In some orders the checker lets it begin earlier
@@ -7,8 +7,8 @@
 //! interrupted task goes on with its operation. So what needs two tasks that alternate is seen
 //! without a second stack. Whoever offers a task has it run, and may find that it can't run now.
 //!
-//! Only code of the program makes atomic operations that come here, while the checker is not in use.
-//! So the task begins where a call of the program's could have been.
+//! Only code of the program makes atomic operations that come here, while the checker is not in
+//! use. So the task begins where a call of the program's could have been.
 //!
 //! [`ANY`] says whether there are offers, so that other programs pay for one load. It is changed
 //! under the lock of the offers, and orders nothing: a thread looks for offers of its own.
@@ -100,7 +100,8 @@ pub(crate) fn before_operation(address: u64, writes: bool) {
     }
 }
 
-/// The running thread is about to wait, perhaps for what is offered. Answers whether a task has run.
+/// The running thread is about to wait, perhaps for what is offered. Answers whether a task has
+/// run.
 #[inline]
 pub(crate) fn before_wait() -> bool {
     ANY.load(Ordering::Relaxed) && begin(|_| Some(0))

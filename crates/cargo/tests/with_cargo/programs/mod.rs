@@ -3,8 +3,8 @@
 //! All are built once in debug and once in release. Each build is run by `cargo finishline run`
 //! twice, with the left and with the right half of each join first. All four runs must agree with
 //! the claims, and the trace that each of them records must give the same report. Where the answer
-//! rests on an order, other orders must show what is claimed for them. The claim of the Fin twin must
-//! agree too, which the suite of Fin programs checks.
+//! rests on an order, other orders must show what is claimed for them. The claim of the Fin twin
+//! must agree too, which the suite of Fin programs checks.
 
 mod claims;
 mod comparison;
