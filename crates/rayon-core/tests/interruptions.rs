@@ -207,3 +207,22 @@ fn tasks_that_nobody_waits_for_run_before_their_pool_ends() {
     });
     assert_eq!(text, "+1 +2 -2 spawn0{second} body -1 spawn0{first}");
 }
+
+#[test]
+fn a_left_half_does_not_begin_in_a_task_that_its_thread_took_on() {
+    recorder::offer_halves();
+    recorder::run_right_first();
+    let pool = pool(2);
+    pool.install(|| {
+        let here = current_thread_index();
+        let inner = || {
+            // Both threads wait for a half, so this one goes to the first.
+            assert_eq!(current_thread_index(), here);
+            assert!(!interrupt(false));
+        };
+        join(
+            || assert_eq!(current_thread_index(), here),
+            || join(|| (), inner),
+        );
+    });
+}
