@@ -4,15 +4,18 @@
 
 use crate::finding::{Finding, FoundAccess, Names, Suppressed};
 use crate::location::Location;
+use crate::partition::Partition;
 use crate::place::{Place, SourceLines};
 use crate::process::{Limit, Process};
 use crate::proof::{Kernel, Proof};
+use crate::stored;
 use crate::task::Task;
 use crate::verdict::Verdict;
 use finishline_model::{Detector, Statistics};
+use serde::{Deserialize, Serialize};
 
 /// What was established, and by which findings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The program's path as the user gave it, and its arguments. A proof is about all arguments.
     pub program: String,
@@ -33,13 +36,15 @@ pub struct Answer {
 }
 
 /// What was asked, with what only such answers have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum About {
     /// One input of a Fin program.
+    #[serde(skip)]
     Check(Check),
     /// One process of an instrumented program.
     Process(Process),
     /// Every input of a Fin program.
+    #[serde(skip)]
     Proof(Proof),
 }
 
@@ -141,23 +146,28 @@ pub struct FaultyOrder {
 }
 
 /// A program that failed at run time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// A word for machines, e.g. `out-of-bounds`; `process` for a process that failed.
+    /// A word for machines, e.g. `out-of-bounds`; [`Failure::PROCESS`] for a process that failed.
+    #[serde(skip, default = "stored::process_failure")]
     pub kind: &'static str,
     pub message: String,
     /// The order of the isolated blocks in which it failed, if one was asked for.
+    #[serde(skip)]
     pub schedule: Option<String>,
     /// None for a process.
+    #[serde(skip)]
     pub at: Option<FailurePoint>,
     /// Of a process: where it panicked, or else where the test or `main` begins.
     pub near: Option<Place>,
     /// Of a process: the command that runs the same without checks.
     pub unchecked: Option<String>,
     /// The other tasks that wait, in a deadlock.
+    #[serde(skip)]
     pub waiting: Vec<FailurePoint>,
     /// In a deadlock: tasks each of which waits for something that the next one may do, and the
     /// last for the first.
+    #[serde(skip)]
     pub cycle: Option<Tasks>,
 }
 
@@ -231,10 +241,14 @@ pub struct Suite {
     pub not_run: Vec<NotRun>,
     /// The user ended the command. So nothing is established about all of it.
     pub interrupted: bool,
+    /// The part of the tests that was to be run, if not all were.
+    pub partition: Option<Partition>,
+    /// How many tests were left to other parts.
+    pub elsewhere: u64,
 }
 
 /// A test without a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRun {
     pub program: String,
     /// None for all tests of the program.
@@ -242,7 +256,7 @@ pub struct NotRun {
     pub why: WhyNotRun,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WhyNotRun {
     /// It is marked so in the source.
     Ignored,
@@ -263,6 +277,9 @@ impl WhyNotRun {
 }
 
 impl Failure {
+    /// The kind of the failure of a process.
+    pub const PROCESS: &str = "process";
+
     /// No task can go on.
     pub fn is_deadlock(&self) -> bool {
         self.kind == "deadlock"

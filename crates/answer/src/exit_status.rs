@@ -58,12 +58,17 @@ pub fn trouble(answer: &Answer) -> Option<u8> {
 ///
 /// A process in which nothing was parallel counts only if all are like that: many tests of a crate
 /// have nothing to do with rayon, but if none has, nothing was checked. If the command was
-/// interrupted, that is worth 4 as well.
+/// interrupted, that is worth 4 as well. A part of the tests in which nothing was parallel says
+/// nothing about the other parts, so its status is 0. All parts together have the status of the
+/// whole.
 pub fn suite_exit_status(suite: &Suite) -> u8 {
     let answers = suite.answers.iter();
     let working: Vec<&Answer> = answers.filter(|answer| !answer.is_idle()).collect();
     if working.is_empty() {
-        return UNKNOWN;
+        return match suite.elsewhere > 0 && !suite.interrupted {
+            true => 0,
+            false => UNKNOWN,
+        };
     }
     let has = |status: &u8| working.iter().any(|one| trouble(one) == Some(*status));
     let worst = [FOUND, FAILED].into_iter().find(has);

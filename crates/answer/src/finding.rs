@@ -3,12 +3,14 @@
 use crate::claim::{Claim, Witness};
 use crate::location::{Location, Object};
 use crate::place::Place;
+use crate::stored;
 use crate::task::{Stack, Task, WhyParallel};
 use finishline_model::AccessId;
 use finishline_model::kinds::{ConflictClass, NativeAccessKind, SynchroniserKind};
+use serde::{Deserialize, Serialize};
 
 /// Two conflicting accesses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     pub rule: Rule,
     /// The location of the first occurrence.
@@ -25,6 +27,7 @@ pub struct Finding {
     /// What orders the two although they conflict, if that is more than that both are atomic.
     pub ordered_by: Option<OrderedBy>,
     /// What a proof says about the pair.
+    #[serde(skip)]
     pub claim: Option<Claim>,
     /// Not the first race of the run: it may be a consequence of an earlier one.
     pub may_follow: bool,
@@ -42,7 +45,7 @@ impl Finding {
 }
 
 /// What makes a pair of accesses a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Rule {
     /// Nothing orders them.
     Race,
@@ -88,7 +91,7 @@ impl From<ConflictClass> for Rule {
 }
 
 /// How often a run saw a pair, and where.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Every location at which the pair conflicts. Bytes of a process are only counted.
     pub locations: Names,
@@ -96,17 +99,19 @@ pub struct Seen {
 }
 
 /// Some locations out of possibly very many.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Names {
     pub shown: Vec<Location>,
     pub count: u64,
 }
 
 /// One access of a finding.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundAccess {
     /// The access of the source; none in a process.
+    #[serde(skip)]
     pub id: Option<AccessId>,
+    #[serde(with = "stored::access_kind")]
     pub kind: NativeAccessKind,
     pub isolated: bool,
     /// Where it was made: one frame in Fin.
@@ -127,7 +132,7 @@ impl FoundAccess {
 }
 
 /// What is known of an access of a process alone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineAccess {
     pub atomic: bool,
     pub address: u64,
@@ -136,7 +141,7 @@ pub struct MachineAccess {
 }
 
 /// A lock held at an access.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldLock {
     pub lock: Synchroniser,
     /// Where it was taken.
@@ -144,8 +149,9 @@ pub struct HeldLock {
 }
 
 /// A variable that keeps tasks in order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synchroniser {
+    #[serde(with = "stored::synchroniser_kind")]
     pub kind: SynchroniserKind,
     pub address: u64,
     /// What it is a part of.
@@ -153,7 +159,7 @@ pub struct Synchroniser {
 }
 
 /// What keeps the two accesses of a pair in order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum OrderedBy {
     /// In a process.
     Synchroniser {
@@ -173,7 +179,7 @@ pub enum OrderedBy {
 
 /// The findings that the user does not want to hear of. They are findings all the same: the
 /// verdict does not know of suppressions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suppressed {
     /// The file of suppressions, as the user gave it.
     pub file: String,
@@ -186,7 +192,7 @@ pub struct Suppressed {
 }
 
 /// One entry of a file of suppressions, as it is written there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuppressionEntry {
     pub line: usize,
     pub text: String,

@@ -2,10 +2,11 @@
 
 use crate::place::Place;
 use crate::task::{Stack, Task};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What both accesses of a finding access.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Location {
     /// A global variable of a Fin program.
     Global(String),
@@ -59,7 +60,7 @@ impl fmt::Display for Location {
 }
 
 /// Bytes in a row, and what they are a part of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bytes {
     pub object: Object,
     /// The first byte, and how many there are.
@@ -68,7 +69,7 @@ pub struct Bytes {
 }
 
 /// What bytes are a part of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Object {
     Heap {
         size: u64,

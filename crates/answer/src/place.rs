@@ -1,9 +1,10 @@
 //! Places in the source, and the lines around them.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A span of the source, and its text on one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub file: String,
     pub line: u32,
@@ -15,7 +16,7 @@ pub struct Place {
 }
 
 /// Lines of source files, for reports that show the source around a place.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SourceLines {
     files: BTreeMap<String, BTreeMap<u32, String>>,
 }

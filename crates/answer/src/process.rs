@@ -4,19 +4,22 @@
 
 use crate::finding::Finding;
 use crate::place::Place;
+use crate::stored;
 use crate::task::{Stack, Task};
 use crate::verdict::Extent;
 use finishline_model::Detector;
 use finishline_model::kinds::WaitKind;
 use finishline_model::kinds::rayon::Division;
+use serde::{Deserialize, Serialize};
 
 /// The part of an answer that only a process has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// The test that the process ran, if it was one.
     pub test: Option<String>,
     /// The command that shows the same again.
     pub replay: String,
+    #[serde(with = "stored::detector")]
     pub detector: Detector,
     /// For which schedules the answer holds.
     pub extent: Extent,
@@ -37,6 +40,7 @@ pub struct Process {
     /// The number of threads that rayon was told.
     pub logical_threads: u32,
     /// How finely parallel iterators were divided.
+    #[serde(with = "stored::division")]
     pub division: Division,
     pub statistics: ProcessStatistics,
 }
@@ -46,7 +50,7 @@ pub const UNCHECKED_REMARK: &str = "it failed while it was checked, with all tas
      one after the other; this command runs it without checks";
 
 /// Findings that are not new. They are findings all the same: the verdict does not know of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     /// The baseline, as the user gave it.
     pub file: String,
@@ -55,7 +59,7 @@ pub struct Known {
 }
 
 /// What kept a verdict from being stronger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// No parallel operation was seen: either there was none, or what was to see it was not active.
     NothingParallel,
@@ -171,7 +175,7 @@ impl Limit {
 }
 
 /// An atomic operation that was compiled without a call of the runtime.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnseenAtomic {
     /// The method of the standard library: `fetch_max`, `fetch_min`; none for an instruction that
     /// somebody wrote down as such.
@@ -182,7 +186,7 @@ pub struct UnseenAtomic {
 }
 
 /// The orders of tasks in which a program was run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrdersRun {
     /// The one that the answer is about. The usual one is 0.
     pub told: u32,
@@ -193,7 +197,7 @@ pub struct OrdersRun {
 }
 
 /// Threads that were started at one place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
     pub threads: u64,
     /// The package that did so, if it is not the user's own code.
@@ -203,16 +207,17 @@ pub struct Started {
 }
 
 /// A run that was ended because a task waits in vain.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopped {
     /// What it waits by or for.
+    #[serde(with = "stored::wait_kind")]
     pub what: WaitKind,
     pub stack: Stack,
     pub task: Task,
 }
 
 /// What a process did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProcessStatistics {
     pub tasks: u64,
     pub finishes: u64,

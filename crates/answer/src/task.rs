@@ -1,11 +1,13 @@
 //! Tasks by the operations that created them, stacks of calls, and why two tasks are parallel.
 
 use crate::place::Place;
+use crate::stored;
 use finishline_model::kinds::NativeTaskKind;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A task by the steps that led to it, `main` left out.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Task {
     /// Its number in the run of a process, where 0 is `main`; 0 in other answers.
     pub id: u64,
@@ -13,7 +15,7 @@ pub struct Task {
 }
 
 /// One operation of the user that created tasks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// A construct of Fin (`async`, `forall`, `spawn`) or a method (`for_each`, `join`).
     pub operation: String,
@@ -22,7 +24,7 @@ pub struct Step {
 }
 
 /// Which of the tasks that an operation created.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Created {
     /// A task of Fin.
     One(Creation),
@@ -31,7 +33,7 @@ pub enum Created {
     Nested(Vec<Part>),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Creation {
     /// Index among its creator's tasks: the same in every schedule.
     pub index: u32,
@@ -41,9 +43,10 @@ pub struct Creation {
     pub told_by_index: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     pub task: u64,
+    #[serde(with = "stored::task_kind")]
     pub kind: NativeTaskKind,
 }
 
@@ -82,7 +85,7 @@ impl Task {
 }
 
 /// Frames from the innermost out, inlined ones included. An access of Fin has one frame.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stack {
     pub frames: Vec<Frame>,
     /// The frame to show as the place: the innermost of the user's with a line, else the best there
@@ -118,7 +121,7 @@ impl Stack {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Demangled, without hashes; the address and module if nothing else is known.
     pub function: String,
@@ -129,7 +132,7 @@ pub struct Frame {
 }
 
 /// Whose code a frame is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     User,
     /// A package that the user only depends on, by name.
@@ -155,7 +158,7 @@ impl Origin {
 
 /// Why nothing orders two accesses: the task that holds one of them, and the join that comes too
 /// late.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhyParallel {
     pub relation: Relation,
     /// The task, among the tasks of one access and those around it, that runs beside the other
@@ -171,7 +174,7 @@ pub struct WhyParallel {
     pub promises: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
     /// The two halves of one join.
     Halves,
@@ -186,14 +189,14 @@ pub enum Relation {
 }
 
 /// Something that waits for tasks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Join {
     pub construct: JoinConstruct,
     /// Where it waits.
     pub place: Option<Place>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JoinConstruct {
     /// The end of a `finish` or a `forall` that begins at this line.
     EndOf {

@@ -3,10 +3,11 @@
 //! These sentences are written here once; help text, documentation and reports print them.
 
 use finishline_model::kinds::rayon::{Division, MOST_DIVISIONS, MOST_LEVELS};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What was established about a program. The words are a contract.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     Proved,
     Certified,
@@ -148,7 +149,7 @@ pub const ORDERS_RUN_GUARANTEE: &str =
     "every schedule that runs its conflicting isolated and locked blocks in an order that was run";
 
 /// For which schedules the answer about a run of an instrumented program holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Extent {
     EverySchedule,
     ObservedSynchronisation,

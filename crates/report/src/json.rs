@@ -8,6 +8,7 @@
 
 use crate::Selection;
 use crate::node::{Node, object};
+use crate::parts;
 use crate::words::finding as pair;
 use crate::words::{self, proof as proof_words, task as task_words};
 use finishline_answer::answer::{
@@ -57,6 +58,7 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
                 "test": it.test.as_ref(),
                 "why": it.why.word(),
             }),
+            "partition": parts::node(suite)?,
             "reports": Node::list(&suite.answers, |answer| report(answer, Selection::default())),
         })
         .write(out)

@@ -20,12 +20,15 @@ mod junit;
 mod node;
 mod orders;
 mod page;
+mod parts;
 pub mod picture;
 mod rows;
 mod sarif;
 mod text;
 mod tree;
 mod words;
+
+pub use parts::{NoPartOfSuite, read_part};
 
 use finishline_answer::answer::{Answer, Failure, Suite};
 use std::io;

@@ -198,7 +198,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
         distinct: 0,
         suppressed: None,
         failure: failure.map(|message| Failure {
-            kind: "process",
+            kind: Failure::PROCESS,
             message: message.to_owned(),
             at: None,
             near: None,

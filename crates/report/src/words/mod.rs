@@ -473,9 +473,13 @@ pub(crate) fn suite(suite: &Suite) -> String {
         false => counts.join(", "),
     };
     let processes = count(suite.answers.len() as u64, "process", "processes");
+    let part = match suite.partition {
+        Some(part) => format!("part {} of {}, ", part.number, part.of),
+        None => String::new(),
+    };
     match suite.interrupted {
-        true => format!("interrupted after {processes}, nothing is established: {counts}"),
-        false => format!("{processes}: {counts}"),
+        true => format!("{part}interrupted after {processes}, nothing is established: {counts}"),
+        false => format!("{part}{processes}: {counts}"),
     }
 }
 

@@ -10,6 +10,7 @@ mod html;
 mod json;
 mod native;
 mod native_runs;
+mod parts;
 mod proof;
 mod proofs;
 mod sarif;

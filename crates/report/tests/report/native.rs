@@ -22,13 +22,13 @@ fn render(run: &Answer, format: Format, style: Style) -> String {
     String::from_utf8(out).expect("reports are UTF-8")
 }
 
-fn render_suite(suite: &Suite, format: Format, style: Style) -> String {
+pub(crate) fn render_suite(suite: &Suite, format: Format, style: Style) -> String {
     let mut out = Vec::new();
     write_suite(suite, format, style, &mut out).expect("a Vec takes everything");
     String::from_utf8(out).expect("reports are UTF-8")
 }
 
-fn value(text: &str) -> Value {
+pub(crate) fn value(text: &str) -> Value {
     serde_json::from_str(text).expect("well-formed JSON")
 }
 

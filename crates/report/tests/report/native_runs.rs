@@ -615,7 +615,7 @@ pub(crate) fn suite() -> Suite {
             test: Some("tests::slow".to_owned()),
             why: WhyNotRun::Ignored,
         }],
-        interrupted: false,
+        ..Suite::default()
     }
 }
 
