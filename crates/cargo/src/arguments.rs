@@ -6,7 +6,9 @@
 
 use crate::options::{Options, Request, Subcommand};
 use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
+use finishline_answer::Partition;
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +43,10 @@ enum Choice {
     /// arguments of `cargo test`
     #[command(after_help = EXIT_STATUSES)]
     Test(TestArguments),
+    /// The same by `cargo nextest`, which has to be installed; takes the arguments of `cargo
+    /// nextest`: `run`, and its options
+    #[command(after_help = EXIT_STATUSES)]
+    Nextest(NextestArguments),
     /// Build without running; takes the arguments of `cargo build`
     Build(Everything),
     /// Remove what was built here, and leave alone what cargo has built without us
@@ -59,6 +65,26 @@ struct RunArguments {
 
 #[derive(Args)]
 struct TestArguments {
+    /// End each test that takes longer than this; its verdict is then `unknown`
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+
+    /// Run this many tests at once; one for each processor by default. `-j` is cargo's, for what it
+    /// builds at once
+    #[arg(long, value_name = "N")]
+    test_threads: Option<NonZeroUsize>,
+
+    /// Run only part I of N of the tests; `finishline merge` makes one report of the JSON reports
+    /// of all parts
+    #[arg(long, value_name = "I/N", conflicts_with = "write_baseline")]
+    partition: Option<Partition>,
+
+    #[command(flatten)]
+    everything: Everything,
+}
+
+#[derive(Args)]
+struct NextestArguments {
     /// End each test that takes longer than this; its verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
     timeout: Option<Duration>,
@@ -96,14 +122,20 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours))
         .unwrap_or_else(|error| error.exit());
     let (mut record, mut timeout) = (None, None);
+    let (mut test_threads, mut partition) = (None, None);
     let (subcommand, everything) = match cli.command {
         Choice::Run(arguments) => {
             record = arguments.record;
             (Subcommand::Run, arguments.everything)
         }
         Choice::Test(arguments) => {
-            timeout = arguments.timeout;
+            (timeout, test_threads) = (arguments.timeout, arguments.test_threads);
+            partition = arguments.partition;
             (Subcommand::Test, arguments.everything)
+        }
+        Choice::Nextest(arguments) => {
+            timeout = arguments.timeout;
+            (Subcommand::Nextest, arguments.everything)
         }
         Choice::Build(everything) => (Subcommand::Build, everything),
         Choice::Clean(everything) => (Subcommand::Clean, everything),
@@ -113,6 +145,8 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
         options: Options {
             record,
             timeout,
+            test_threads,
+            partition,
             ..everything.options
         },
         cargo,

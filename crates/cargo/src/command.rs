@@ -1,5 +1,7 @@
-//! The commands that the user starts: `cargo finishline run`, `test`, `build` and `clean`.
+//! The commands that the user starts: `cargo finishline run`, `test`, `nextest`, `build` and
+//! `clean`.
 
+use crate::course::Event;
 use crate::options::{Options, Request, Subcommand};
 use crate::report::Reporter;
 use crate::run::Ended;
@@ -9,7 +11,8 @@ use crate::settings::{self, Configured};
 use crate::toolchain::{Toolchain, WhereCargoReads};
 use crate::trace_file::TraceFile;
 use crate::ward::{Ending, Ward};
-use crate::{BAD_USAGE, Problem, RACE, recorded, runner};
+use crate::{BAD_USAGE, Problem, RACE, nextest, recorded, runner};
+use finishline_answer::partition;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -27,8 +30,12 @@ const OUR_TARGET: &str = "finishline";
 
 /// Executes the request and returns the exit status.
 pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
-    let given = CargoArguments::read(&request.cargo)?;
+    let mut given = CargoArguments::read(&request.cargo)?;
     let toolchain = Toolchain::find(&given.place)?;
+    let command_of_nextest = match request.subcommand {
+        Subcommand::Nextest => Some(nextest::command(&toolchain, &mut given.rest)?),
+        _ => None,
+    };
     if let Some(target) = &given.target
         && *target != *toolchain.host
     {
@@ -72,7 +79,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let session = Session {
         directory: directory.path().to_owned(),
         subcommand: request.subcommand,
-        command: command_line(request, &features)?,
+        command: command_line(request, &features, given.partition.as_ref())?,
         options,
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
@@ -94,18 +101,25 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let mut cargo = Command::new(&toolchain.cargo);
     cargo
         .arg(request.subcommand.name())
+        .args(&command_of_nextest)
         .args(["--target", &toolchain.host])
         .arg("--target-dir")
         .arg(&target);
     cargo.args(&given.rest).args(&features).envs(changed);
     cargo.args(["--color", request.options.color.name()]);
     if request.options.quiet {
-        cargo.arg("--quiet");
+        cargo.arg(match request.subcommand {
+            Subcommand::Nextest => nextest::QUIET,
+            _ => "--quiet",
+        });
     }
     if !request.program.is_empty() {
         cargo.arg("--").args(&request.program);
     }
     let going_on = Arc::new(Mutex::new(Some(session.open(&mut cargo)?)));
+    if command_of_nextest.is_some_and(|command| command == nextest::LIST) {
+        session.record(&Event::OnlyAsked)?;
+    }
     let is_reported = runner::outlive_interrupts()?;
     // Report mistakes in the files of suppressions before the build, not after it.
     Reporter::new(&session)?;
@@ -146,8 +160,9 @@ fn conclude(
                 ));
             }
             // The report says that nothing was checked.
-            (Subcommand::Test, true) if is_to_run => {}
-            (Subcommand::Test, false) if course.interrupted => {}
+            (subcommand, true) if subcommand.tests() && is_to_run => {}
+            (subcommand, false) if subcommand.tests() && course.interrupted => {}
+            (Subcommand::Nextest, false) if cargo.code() == Some(nextest::NO_TESTS) => {}
             (_, true) => return Ok(0),
             // Cargo has said why there is nothing to run.
             (_, false) => return Ok(BAD_USAGE),
@@ -157,7 +172,7 @@ fn conclude(
     let reported = reporter.conclude(&course);
     is_reported.store(true, Ordering::Relaxed);
     let recorded = match (trace, &*course.runs) {
-        (Some(trace), [run, ..]) => recorded::complete(&trace, run, &reporter),
+        (Some(trace), [ended, ..]) => recorded::complete(&trace, &ended.run, &reporter),
         (_, _) => Ok(()),
     };
     let status = match (reported?, recorded) {
@@ -169,7 +184,7 @@ fn conclude(
         (status, recorded) => recorded.map(|()| status)?,
     };
     let all_fine = !course.interrupted
-        && course.runs.iter().all(|run| run.ended == Ended::Exited(0))
+        && (course.runs.iter()).all(|ended| ended.run.ended == Ended::Exited(0))
         && status == 0;
     Ok(match all_fine && !cargo.success() {
         // Another test program could not be run.
@@ -200,7 +215,11 @@ fn clean(ours: &Path) -> Result<u8, Problem> {
 }
 
 /// The user's command line, without options that only say where the report goes.
-fn command_line(request: &Request, features: &[String]) -> Result<CommandLine, Problem> {
+fn command_line(
+    request: &Request,
+    features: &[String],
+    partition_of_nextest: Option<&String>,
+) -> Result<CommandLine, Problem> {
     let here = env::current_dir()
         .map_err(|error| Problem::new(format!("can't find the current directory: {error}")))?;
     let text = |words: &[OsString]| {
@@ -212,19 +231,43 @@ fn command_line(request: &Request, features: &[String]) -> Result<CommandLine, P
     let mut before = ["cargo", "finishline", request.subcommand.name()]
         .map(str::to_owned)
         .to_vec();
+    let cargo = text(&request.cargo);
+    let (cargo, partition) = match partition_of_nextest {
+        Some(part) => (without_partition(&cargo), Some(part.clone())),
+        None => (
+            cargo,
+            request.options.partition.map(|part| part.to_string()),
+        ),
+    };
     before.extend(request.options.of_the_run());
-    before.extend(text(&request.cargo));
+    before.extend_from_slice(&cargo);
     let mut unchecked = ["cargo", request.subcommand.name()]
         .map(str::to_owned)
         .to_vec();
-    unchecked.extend(text(&request.cargo));
+    unchecked.extend(cargo);
     unchecked.extend_from_slice(features);
     Ok(CommandLine {
         directory: here.to_string_lossy().into_owned(),
         before,
         unchecked,
         after: text(&request.program),
+        partition: partition.map(|part| partition::OPTION.to_owned() + &part),
     })
+}
+
+/// The arguments for nextest without the part, which is given as `--partition=PART` or as two
+/// words.
+fn without_partition(words: &[String]) -> Vec<String> {
+    let mut left = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--partition" {
+            words.next();
+        } else if !word.starts_with(partition::OPTION) {
+            left.push(word.clone());
+        }
+    }
+    left
 }
 
 /// Makes paths absolute, because not all parts run in the user's directory.
@@ -278,6 +321,8 @@ struct CargoArguments {
     target: Option<OsString>,
     target_directory: Option<PathBuf>,
     place: WhereCargoReads,
+    /// The part of the tests that nextest is to run, such as `hash:1/2`. Cargo has no such option.
+    partition: Option<String>,
     rest: Vec<OsString>,
 }
 
@@ -301,6 +346,9 @@ impl CargoArguments {
                     .manifest
                     .extend(["--manifest-path".into(), path.clone()]);
                 read.rest.extend(["--manifest-path".into(), path]);
+            } else if let Some(part) = value_of("--partition")? {
+                read.partition = Some(part.to_string_lossy().into_owned());
+                read.rest.extend(["--partition".into(), part]);
             } else {
                 read.rest.push(argument.clone());
             }

@@ -1,28 +1,24 @@
 //! Runs the tests of one program, each in its own process, and prints what libtest would print.
 //!
-//! The number of tests that run at once is libtest's. Results are printed in the order of the list,
-//! whichever test ends first, so two runs can be compared. A test with a race fails, even if it
-//! passed by itself.
+//! As many tests run at once as libtest would run. Results are printed in the order of the list,
+//! whichever test ends first, so two runs can be compared. What a test that is fine has printed is
+//! dropped at once, unless it is to be shown. A test with a race fails, even if it passed by
+//! itself.
 
 use crate::course::{Event, Selected};
-use crate::libtest::{Arguments, Selection, Test, run_only};
+use crate::libtest::{Arguments, Selection, Test};
 use crate::options::Color;
-use crate::orders::{Asked, Ran, Shown, in_orders};
-use crate::process::{self, Checked, Role};
-use crate::report::{self, Reporter, Standing};
-use crate::run::{self, CutShort, Ended, Run};
+use crate::progress::Progress;
+use crate::report::{Reporter, Standing};
+use crate::run::{self, CutShort};
 use crate::session::Session;
-use crate::transcript::Transcript;
-use crate::ward::{Ending, Ward};
-use crate::{CARGO_FAILED, Problem};
-use finishline_answer::process::UNCHECKED_REMARK;
-use finishline_report::Style;
+use crate::single_test::{self, Outcome};
+use crate::ward::Ward;
+use crate::{CARGO_FAILED, Problem, process};
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -60,180 +56,66 @@ pub(crate) fn run(
         program: name.clone(),
         ignored: ignored.map(|test| test.name.clone()).collect(),
         filtered_out: selection.filtered_out,
+        elsewhere: selection.elsewhere,
     }))?;
     let reporter = Reporter::new(session)?;
     let mut printer = Printer::new(session, &parsed);
     printer.heading(&selection).map_err(Printer::problem)?;
 
+    let is_shown = parsed.show_output || parsed.nocapture;
+    let to_run = selection.tests.iter().filter(|test| !test.ignored);
+    let progress = match printer.terse || session.options.quiet {
+        true => Progress::hidden(),
+        false => Progress::of_tests(to_run.count()),
+    };
     let mut tally = Tally::default();
     let mut failures = Vec::new();
     each_in_order(
         &selection.tests,
-        parsed.test_threads().get(),
+        parsed.test_threads(session.options.test_threads).get(),
         |test| {
             // Of two causes not to run a test the user's own matters less.
             let is_run = !test.ignored && !ward.is_interrupted();
-            is_run.then(|| run_one(session, &reporter, ward, program, test))
+            is_run.then(|| {
+                progress.starts(&test.name);
+                let outcome = single_test::run(session, &reporter, ward, program, &test.name);
+                let mut outcome = outcome.inspect_err(|_| progress.ends(&test.name, None))?;
+                progress.ends(&test.name, Some(&outcome));
+                if outcome.is_fine() && !is_shown {
+                    outcome.transcript.output = String::new();
+                }
+                Ok(outcome)
+            })
         },
-        |test, result| {
+        |test, result: Option<Result<Outcome, Problem>>| {
             let Some(result) = result.transpose()? else {
                 if !test.ignored {
                     return interrupted(Some(test));
                 }
                 tally.ignored += 1;
-                return printer.ignored(test).map_err(Printer::problem);
+                let printed = progress.aside(|| printer.ignored(test));
+                return printed.map_err(Printer::problem);
             };
-            session.record(&Event::Ended(result.run.clone()))?;
+            session.record(&Event::told(result.run.clone(), result.told.clone()))?;
             tally.count(&result);
-            printer.verdict(test, &result).map_err(Printer::problem)?;
+            let printed = progress.aside(|| printer.verdict(test, &result));
+            printed.map_err(Printer::problem)?;
             if !result.is_fine() || parsed.show_output {
                 failures.push((test, result));
             }
             Ok(())
         },
     )?;
+    progress.is_over();
     printer.details(&failures).map_err(Printer::problem)?;
+    let not_here = selection.filtered_out + selection.elsewhere;
     printer
-        .summary(
-            &tally,
-            selection.filtered_out,
-            ward.is_interrupted(),
-            started,
-        )
+        .summary(&tally, not_here, ward.is_interrupted(), started)
         .map_err(Printer::problem)?;
     Ok(match tally.failed + tally.racing {
         0 if !ward.is_interrupted() => 0,
         _ => CARGO_FAILED,
     })
-}
-
-/// The result of one test.
-struct Outcome {
-    run: Run,
-    standing: Standing,
-    /// The report of the test's races.
-    report: Vec<u8>,
-    transcript: Transcript,
-    passed: bool,
-    /// What to think of before the program is blamed for a failure, and a command.
-    hint: Option<(&'static str, String)>,
-}
-
-impl Outcome {
-    fn is_fine(&self) -> bool {
-        self.passed && !matches!(self.standing, Standing::Races | Standing::Stopped)
-    }
-}
-
-/// Runs a test in its orders, and tells about the one that shows most.
-fn run_one(
-    session: &Session,
-    reporter: &Reporter,
-    ward: &Ward,
-    program: &Path,
-    test: &Test,
-) -> Result<Outcome, Problem> {
-    let asked = Asked::of(session);
-    let in_order = |order| {
-        let (outcome, shown) = run_in_order(session, reporter, ward, program, test, order)?;
-        let interrupted = outcome.run.cut_short == Some(CutShort::Interrupt);
-        Ok((outcome, if interrupted { Shown::Enough } else { shown }))
-    };
-    let (mut outcome, orders) = in_orders(asked, in_order)?;
-    if orders != outcome.run.orders {
-        // Only now it is known how many orders there were.
-        outcome.run.orders = orders;
-        let told = reporter.tell(&outcome.run, outcome.run.failure.as_deref());
-        outcome.report = told.text(style(session)).map_err(Printer::problem)?;
-    }
-    Ok(outcome)
-}
-
-fn run_in_order(
-    session: &Session,
-    reporter: &Reporter,
-    ward: &Ward,
-    program: &Path,
-    test: &Test,
-    order: u32,
-) -> Result<(Outcome, Shown), Problem> {
-    let (mut run, printed) = execute(session, ward, program, &test.name, order)?;
-    run.orders = Ran::only(order);
-    let transcript = Transcript::read(&printed, &test.name);
-    let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
-    let is_own_end = !passed && run.cut_short.is_none();
-    run.failure = is_own_end.then(|| failure(run.ended, transcript.passed));
-    run.panicked = transcript.panicked();
-    let told = reporter.tell(&run, run.failure.as_deref());
-    let standing = told.standing();
-    if standing == Standing::Stopped {
-        // We ended the process, and the report says why.
-        run.failure = None;
-    }
-    let is_suspect = run.failure.is_some() && told.is_parallel();
-    let (name, command) = (Some(&*test.name), &session.command);
-    let outcome = Outcome {
-        standing,
-        report: told.text(style(session)).map_err(Printer::problem)?,
-        hint: is_suspect.then(|| match order {
-            0 => (UNCHECKED_REMARK, command.unchecked(name)),
-            _ => (OTHER_ORDER_REMARK, command.replay(name, order)),
-        }),
-        run,
-        transcript,
-        passed,
-    };
-    Ok((outcome, told.shown()))
-}
-
-/// Of a test that failed in another order than the usual one.
-const OTHER_ORDER_REMARK: &str = "it failed in another order of its tasks, which is as possible as \
-     the usual one; this command repeats it";
-
-fn style(session: &Session) -> Style {
-    report::style(session.options.color, io::stdout().is_terminal())
-}
-
-/// How a test failed, in a sentence.
-fn failure(ended: Ended, passed: Option<bool>) -> String {
-    match (ended, passed) {
-        (Ended::Killed { signal }, _) => format!("the process was killed by signal {signal}"),
-        (Ended::Exited(_), Some(false)) => "the test failed".to_owned(),
-        (Ended::Exited(code), Some(true)) => {
-            format!("the test passed, but its process ended with exit status {code}")
-        }
-        (Ended::Exited(code), None) => {
-            format!("the test ended its process, with exit status {code}")
-        }
-    }
-}
-
-/// Runs a test. Both standard streams go to one file, which keeps their order. A pipe would stay
-/// open as long as any process that the test leaves behind.
-fn execute(
-    session: &Session,
-    ward: &Ward,
-    program: &Path,
-    test: &str,
-    order: u32,
-) -> Result<(Run, Vec<u8>), Problem> {
-    let mut checked = Checked::new(session, program, &run_only(test), Role::Test, order)?;
-    let path = checked.folder.join("output");
-    let failed = |error| Problem::write(&path, error);
-    let file = File::create(&path).map_err(failed)?;
-    let twin = file.try_clone().map_err(failed)?;
-    checked
-        .command
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(twin)
-        .process_group(0);
-    let child = checked.command.spawn();
-    let waited =
-        child.and_then(|child| ward.wait(child, Ending::KillGroup, session.options.timeout));
-    let (status, cut_short) = waited.map_err(|error| Problem::start(program, error))?;
-    let printed = fs::read(&path).map_err(|error| Problem::read(&path, error))?;
-    Ok((checked.collect(Some(test), status, cut_short)?, printed))
 }
 
 /// Processes all items on some threads and hands on each result in the order of the items.
@@ -404,9 +286,7 @@ impl Printer {
             true => "",
             false => outcome.transcript.output.trim_end(),
         };
-        // libtest has shown why, unless the test did not end.
-        let failure = outcome.run.failure.as_deref();
-        let failure = failure.filter(|_| outcome.transcript.passed != Some(false));
+        let failure = outcome.unshown_failure();
         if !output.is_empty() || failure.is_some() {
             writeln!(self.stream, "\n---- {} output ----", test.name)?;
             for text in [output, failure.unwrap_or_default()] {

@@ -7,8 +7,8 @@
 //!    [`session`], starts cargo with the other three parts in place, and sums up their results.
 //! 2. [`wrapper`] is called by cargo instead of rustc. It adds instrumentation and the runtime
 //!    object, and replaces rayon-core by the drop-in.
-//! 3. [`runner`] is called by cargo instead of the program. It runs the program, or each of its
-//!    tests, in a process and collects the findings.
+//! 3. [`runner`] is called by cargo, or by nextest, instead of the program. It runs the program, or
+//!    each of its tests, in a process and collects the findings.
 //! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and notes that.
 //!
 //! [`recorded`] is about traces, which `finishline analyze` reads.
@@ -25,11 +25,13 @@ mod command;
 mod course;
 mod harness;
 mod libtest;
+mod nextest;
 mod options;
 mod orders;
 mod overlay;
 mod problem;
 mod process;
+mod progress;
 pub mod recorded;
 mod report;
 mod run;
@@ -38,6 +40,7 @@ mod runtime;
 mod rustdoc;
 mod session;
 mod settings;
+mod single_test;
 mod sources;
 mod standard_library;
 mod toolchain;

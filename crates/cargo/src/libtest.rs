@@ -76,6 +76,8 @@ pub(crate) struct Arguments {
 pub(crate) struct Selection {
     pub(crate) tests: Vec<Test>,
     pub(crate) filtered_out: usize,
+    /// How many of those that the arguments select belong to other parts of the suite.
+    pub(crate) elsewhere: usize,
 }
 
 pub(crate) struct Test {
@@ -95,13 +97,22 @@ impl Arguments {
         })
     }
 
-    /// The number of tests that may run at the same time.
-    pub(crate) fn test_threads(&self) -> NonZeroUsize {
+    /// The number of tests that may run at the same time. What was said to libtest comes first.
+    pub(crate) fn test_threads(&self, of_session: Option<NonZeroUsize>) -> NonZeroUsize {
         let of_environment = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
         self.test_threads
+            .or(of_session)
             .or_else(of_environment)
             .or_else(|| thread::available_parallelism().ok())
             .unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// The test, if these arguments select one by its exact name.
+    pub(crate) fn only_test(&self) -> Option<String> {
+        match &*self.filters {
+            [test] if self.exact => Some(test.clone()),
+            _ => None,
+        }
     }
 
     pub(crate) fn select(&self, session: &Session, program: &Path) -> Result<Selection, Problem> {
@@ -134,9 +145,14 @@ impl Arguments {
                 .into_iter()
                 .collect(),
         };
+        let filtered_out = all.len().saturating_sub(selected.len());
+        let mut tests = selected;
+        let of_all_parts = tests.len();
+        tests.retain(|test| session.has(program, test));
         Ok(Selection {
-            filtered_out: all.len().saturating_sub(selected.len()),
-            tests: selected
+            filtered_out,
+            elsewhere: of_all_parts - tests.len(),
+            tests: tests
                 .into_iter()
                 .map(|name| Test {
                     ignored: ignored.contains(&name),

@@ -1,9 +1,10 @@
 //! The user's request, as read from the command line.
 
 use clap::{Args, ValueEnum};
+use finishline_answer::Partition;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) struct Request {
 pub(crate) enum Subcommand {
     Run,
     Test,
+    /// The tests, started by `cargo nextest`.
+    Nextest,
     Build,
     Clean,
 }
@@ -32,9 +35,15 @@ impl Subcommand {
         match self {
             Subcommand::Run => "run",
             Subcommand::Test => "test",
+            Subcommand::Nextest => "nextest",
             Subcommand::Build => "build",
             Subcommand::Clean => "clean",
         }
+    }
+
+    /// Whether it runs tests.
+    pub(crate) const fn tests(self) -> bool {
+        matches!(self, Subcommand::Test | Subcommand::Nextest)
     }
 }
 
@@ -102,9 +111,17 @@ pub(crate) struct Options {
     #[arg(skip)]
     pub(crate) record: Option<PathBuf>,
 
-    /// The time limit of each test. An option of `test` alone.
+    /// The time limit of each test. An option of `test` and `nextest`.
     #[arg(skip)]
     pub(crate) timeout: Option<Duration>,
+
+    /// How many tests run at once. An option of `test` alone.
+    #[arg(skip)]
+    pub(crate) test_threads: Option<NonZeroUsize>,
+
+    /// The part of the tests to run. An option of `test` alone.
+    #[arg(skip)]
+    pub(crate) partition: Option<Partition>,
 }
 
 impl Options {

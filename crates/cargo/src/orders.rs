@@ -32,7 +32,7 @@ impl Asked {
     pub(crate) fn of(session: &Session) -> Asked {
         let of_package = || session.settings(&run::package())?.orders;
         let usual = match session.subcommand {
-            Subcommand::Test => of_package().unwrap_or(ORDERS_OF_TESTS),
+            Subcommand::Test | Subcommand::Nextest => of_package().unwrap_or(ORDERS_OF_TESTS),
             _ => NonZeroU32::MIN,
         };
         match session.options.order {

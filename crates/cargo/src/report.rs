@@ -6,20 +6,22 @@
 //! that nothing is known.
 
 use crate::Problem;
-use crate::course::Course;
+use crate::course::{Concluded, Course};
 use crate::options::{Color, Format, Options, Subcommand};
-use crate::orders::Shown;
+use crate::orders::{Ran, Shown};
 use crate::run::{CutShort, Run};
 use crate::session::Session;
 use finishline_answer::answer::About;
 use finishline_answer::baseline::{Baseline, KnownRace};
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
 use finishline_answer::finding::{Suppressed, SuppressionEntry};
+use finishline_answer::partition::{self, Partition};
 use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::{Answer, Suite, Verdict};
 use finishline_report::{Selection, Style};
 use finishline_symbols::{Executables, Findings, Position, Question, Unseen};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, File};
@@ -47,6 +49,7 @@ pub(crate) struct Reporter<'a> {
 }
 
 /// A run in the user's words: its own answer and those of instrumented processes that it started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Told {
     pub(crate) processes: Vec<Answer>,
     /// Notes about missing findings, in sentences.
@@ -175,12 +178,10 @@ impl<'a> Reporter<'a> {
                 unseen: self.unseen(&findings),
                 ..question
             };
-            let mut answer = finishline_symbols::symbolise(&findings, &question);
-            if let About::Process(process) = &mut answer.about {
-                process.orders = run.orders.map(Into::into);
-            }
+            let answer = finishline_symbols::symbolise(&findings, &question);
             told.processes.push(answer);
         }
+        told.in_orders(run.orders);
         if !heard {
             told.processes.push(finishline_symbols::unheard(question));
         }
@@ -192,28 +193,54 @@ impl<'a> Reporter<'a> {
         let mut suite = Suite {
             command: self.session.command.words(),
             not_run: course.not_run.clone(),
-            interrupted: course.interrupted && self.session.subcommand == Subcommand::Test,
+            interrupted: course.interrupted && self.session.subcommand.tests(),
+            partition: self.partition(),
+            elsewhere: course.elsewhere as u64,
             ..Suite::default()
         };
-        for run in &course.runs {
-            let told = self.tell(run, run.failure.as_deref());
+        let mut runs: Vec<&Concluded> = course.runs.iter().collect();
+        if self.session.subcommand == Subcommand::Nextest {
+            // They ended in any order.
+            runs.sort_by_cached_key(|Concluded { run, .. }| {
+                (run.package.clone(), run.program_name(), run.test.clone())
+            });
+        }
+        for Concluded { run, told } in runs {
+            let told = told.clone();
+            let told = told.unwrap_or_else(|| self.tell(run, run.failure.as_deref()));
             suite.answers.extend(told.processes);
             suite.notes.extend(told.notes);
         }
-        if self.session.subcommand == Subcommand::Test && !suite.interrupted {
-            suite.notes.extend(course.why_empty());
+        if self.session.subcommand.tests() && !suite.interrupted {
+            suite.notes.extend(match self.session.subcommand {
+                // Nextest has said why.
+                Subcommand::Nextest if course.runs.is_empty() => Some("no test was run".to_owned()),
+                Subcommand::Nextest => None,
+                _ => course.why_empty(),
+            });
         }
         if course.doc_tests_skipped {
             let note = "doc tests are skipped: rustdoc builds them in a way that can't be checked";
             suite.notes.push(note.to_owned());
         }
         self.write(&suite)?;
-        self.note_unmatched(&suite);
-        self.note_gone(&suite);
+        if suite.partition.is_none() {
+            // Other parts may have the races.
+            self.note_unmatched(&suite);
+            self.note_gone(&suite);
+        }
         if let Some(path) = &self.session.options.write_baseline {
             self.write_baseline(path, &suite)?;
         }
         Ok(suite_exit_status(&suite))
+    }
+
+    /// The part of the tests that was to be run. That of nextest is given as `hash:1/2`.
+    fn partition(&self) -> Option<Partition> {
+        let option = self.session.command.partition.as_ref()?;
+        let part = option.strip_prefix(partition::OPTION)?;
+        let (_, part) = part.split_once(':').unwrap_or(("", part));
+        part.parse().ok()
     }
 
     /// Notes suppressions that match no race of any process. They may have outlived their race.
@@ -257,7 +284,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn write_baseline(&self, path: &Path, suite: &Suite) -> Result<(), Problem> {
-        if suite.interrupted {
+        if suite.interrupted || suite.partition.is_some() {
             self.note("not all tests were run, so the baseline is not written");
             return Ok(());
         }
@@ -313,7 +340,7 @@ impl<'a> Reporter<'a> {
             // The races of tests have been reported already.
             _ if options.format == Format::Text
                 && options.output.is_none()
-                && self.session.subcommand == Subcommand::Test =>
+                && self.session.subcommand.tests() =>
             {
                 finishline_report::write_summary(suite, style, out)
             }
@@ -323,6 +350,15 @@ impl<'a> Reporter<'a> {
 }
 
 impl Told {
+    /// Adds in which orders the run was, once that is known.
+    pub(crate) fn in_orders(&mut self, orders: Option<Ran>) {
+        for answer in &mut self.processes {
+            if let About::Process(process) = &mut answer.about {
+                process.orders = orders.map(Into::into);
+            }
+        }
+    }
+
     pub(crate) fn standing(&self) -> Standing {
         if self.processes.iter().any(has_findings) {
             return Standing::Races;

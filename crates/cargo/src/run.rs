@@ -117,7 +117,7 @@ impl Ended {
     pub(crate) fn failure(self, subcommand: Subcommand) -> Option<String> {
         match self {
             Ended::Exited(0) => None,
-            Ended::Exited(code) if subcommand == Subcommand::Test => Some(format!(
+            Ended::Exited(code) if subcommand.tests() => Some(format!(
                 "the program of tests ended with exit status {code}"
             )),
             Ended::Exited(PANICKED) => Some(format!(

@@ -1,8 +1,8 @@
 //! The part that cargo calls instead of the program that it has built.
 //!
-//! Tests run one by one, each in its own process. So each race belongs to one test, and a crash
-//! ends only that test. Any other program runs as a whole, with its usual standard streams. So do
-//! the unit tests of a procedural macro, which are built without checks.
+//! Each test runs in its own process. So each race belongs to one test, and a crash ends only that
+//! test. Any other program runs as a whole, with its usual standard streams. So do the unit tests
+//! of a procedural macro, which are built without checks.
 
 use crate::course::Event;
 use crate::options::Subcommand;
@@ -12,7 +12,7 @@ use crate::report::Reporter;
 use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
 use crate::ward::{Ending, Ward};
-use crate::{CARGO_FAILED, Problem, harness, wrapper};
+use crate::{CARGO_FAILED, Problem, harness, nextest, wrapper};
 use nix::sys::signal::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -35,12 +35,19 @@ pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Probl
         .ok_or_else(|| Problem::new("cargo named no program to run"))?;
     let program = Path::new(program);
     process::fix_addresses();
-    let testing = session.subcommand == Subcommand::Test;
+    let testing = session.subcommand.tests();
     // The file stays locked until this process ends.
     let _at_work = session.runner()?;
-    let ward = match testing {
-        true => ward_of_tests(session)?,
-        false => {
+    let ward = match session.subcommand {
+        Subcommand::Test => {
+            let directory = session.directory.clone();
+            ward_of_tests(session, move || Session::interrupt(&directory))?
+        }
+        Subcommand::Nextest => {
+            let ward = ward_of_tests(session, || ())?;
+            return nextest::run(session, &ward, program, arguments);
+        }
+        _ => {
             outlive_interrupts()?;
             Ward::listen(&[SIGTERM, SIGHUP], || ())?
         }
@@ -56,22 +63,23 @@ pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Probl
     if testing && wrapper::harness_mark(program).exists() {
         return harness::run(session, &ward, program, arguments);
     }
+    if testing && !session.has(program, "") {
+        let program = run::name_of(program);
+        return session.record(&Event::elsewhere(program)).map(|()| 0);
+    }
     let run = match testing && wrapper::unchecked_mark(program).exists() {
         true => run_unchecked(session, &ward, program, arguments)?,
         false => run_in_orders(session, &ward, program, arguments)?,
     };
     let status = run.ended.status();
-    session.record(&Event::Ended(run))?;
+    session.record(&Event::ended(run))?;
     Ok(status)
 }
 
 /// Tests end at an interrupt, whether it comes to this process, to the one that the user has
-/// started, or as the end of that one.
-fn ward_of_tests(session: &Session) -> Result<Ward, Problem> {
-    let directory = session.directory.clone();
-    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], move || {
-        Session::interrupt(&directory);
-    })?;
+/// started, or as the end of that one. `noted` is called if it comes to this process.
+fn ward_of_tests(session: &Session, noted: impl Fn() + Send + 'static) -> Result<Ward, Problem> {
+    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], noted)?;
     let (session, waiting) = (session.clone(), ward.clone());
     thread::spawn(move || {
         session.wait_for_its_end();
@@ -81,7 +89,7 @@ fn ward_of_tests(session: &Session) -> Result<Ward, Problem> {
 }
 
 /// Runs a program in its orders, and returns the run that shows most.
-fn run_in_orders(
+pub(crate) fn run_in_orders(
     session: &Session,
     ward: &Ward,
     program: &Path,
@@ -113,7 +121,7 @@ fn run_whole(
     checked.collect(None, status, cut_short)
 }
 
-fn run_unchecked(
+pub(crate) fn run_unchecked(
     session: &Session,
     ward: &Ward,
     program: &Path,
@@ -152,7 +160,7 @@ fn to_the_end(
         command.stdout(Stdio::from(stream));
     }
     let ending = match session.subcommand {
-        Subcommand::Test => Ending::Kill,
+        Subcommand::Test | Subcommand::Nextest => Ending::Kill,
         _ => Ending::PassOn,
     };
     let child = command.spawn();

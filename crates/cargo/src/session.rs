@@ -8,6 +8,7 @@
 use crate::Problem;
 use crate::course::{Course, Event};
 use crate::options::{Options, Subcommand};
+use crate::run;
 use crate::settings::{Configured, Settings};
 use serde::{Deserialize, Serialize};
 use std::env;
@@ -58,11 +59,15 @@ pub(crate) struct CommandLine {
     pub(crate) unchecked: Vec<String>,
     /// The words after `--`.
     pub(crate) after: Vec<String>,
+    /// The option that names the part of the tests. It repeats nothing, since a test is in its part
+    /// whether or not the part is named.
+    pub(crate) partition: Option<String>,
 }
 
 impl CommandLine {
     pub(crate) fn words(&self) -> Vec<String> {
-        together(&self.before, &self.after)
+        let before = self.before.iter().chain(&self.partition);
+        together(&before.cloned().collect::<Vec<_>>(), &self.after)
     }
 
     /// Whether cargo was told to build the tests and not to run them.
@@ -157,6 +162,15 @@ impl Session {
     pub(crate) fn suppressions(&self, folder: &Path) -> Option<&Path> {
         let of_package = || self.settings(folder)?.suppressions.as_deref();
         self.options.suppressions.as_deref().or_else(of_package)
+    }
+
+    /// Whether a test of a program belongs to the part of the suite that is to be run. A program
+    /// that is no list of tests has an empty name as its only one.
+    pub(crate) fn has(&self, program: &Path, test: &str) -> bool {
+        let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+        let program = run::name_of(program);
+        let part = self.options.partition;
+        part.is_none_or(|part| part.has(&package, &program, test))
     }
 
     /// Starts the session. `command` and all processes that it starts belong to it. The session
@@ -261,6 +275,7 @@ mod tests {
             before: words(&["cargo", "finishline", "test", "--features", "a b"]),
             unchecked: words(&["cargo", "test", "--features", "a b"]),
             after: words(&["it's"]),
+            partition: Some("--partition=1/2".to_owned()),
         };
         assert_eq!(
             command.replay(None, 0),
@@ -274,6 +289,8 @@ mod tests {
             command.replay(Some("a::b"), 2),
             "cargo finishline test --features 'a b' --order=2 -- --include-ignored --exact a::b"
         );
+        let part = &["--partition=1/2", "--", "it's"];
+        assert!(command.words().ends_with(&words(part)));
         assert_eq!(
             command.unchecked(Some("a::b")),
             "cargo test --features 'a b' -- --include-ignored --exact a::b"

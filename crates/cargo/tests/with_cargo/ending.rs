@@ -52,7 +52,7 @@ fn package(name: &str) -> Package {
 
 /// Waits until a process that has been sent a signal is gone. If the process lives, it does so for
 /// an hour.
-fn assert_ends(process: &str) {
+pub(crate) fn assert_ends(process: &str) {
     let is_running = || {
         let status = fs::read_to_string(format!("/proc/{process}/stat"));
         status.is_ok_and(|status| !status.contains(") Z "))

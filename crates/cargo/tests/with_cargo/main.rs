@@ -19,6 +19,7 @@ mod recording;
 mod running;
 mod sarif;
 mod settings;
+mod suites;
 mod testing;
 mod unseen;
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     trials.extend(interface::trials());
     trials.extend(sarif::trials());
     trials.extend(settings::trials());
+    trials.extend(suites::trials());
     trials.extend(orders::trials());
     trials.extend(unseen::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
