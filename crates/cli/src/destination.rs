@@ -24,7 +24,17 @@ impl<'o> Destination<'o> {
         format: Format,
         color: When,
     ) -> Result<Self, Problem> {
-        match (file, format) {
+        Destination::for_text(file, about, format == Format::Text, color)
+    }
+
+    /// The same for a report that is text or not.
+    pub(crate) fn for_text(
+        file: Option<&'o Path>,
+        about: &Path,
+        is_text: bool,
+        color: When,
+    ) -> Result<Self, Problem> {
+        match (file, is_text) {
             (Some(path), _) => {
                 spare(
                     about,
@@ -36,8 +46,8 @@ impl<'o> Destination<'o> {
                     Err(error) => Err(Problem::Write(path.to_owned(), error)),
                 }
             }
-            (None, Format::Text) => Ok(Destination::StandardError(color.on_standard_error())),
-            (None, _) => Ok(Destination::StandardOutput),
+            (None, true) => Ok(Destination::StandardError(color.on_standard_error())),
+            (None, false) => Ok(Destination::StandardOutput),
         }
     }
 

@@ -2,13 +2,16 @@
 //!
 //! The parts of an exploration have the program with them. If what the parts found needs further
 //! orders that belonged to none of them, they are run here. The parts of an analysis name their
-//! trace, which must be there: the accesses that race are looked up in it.
+//! trace, which must be there: the accesses that race are looked up in it. The parts of a suite of
+//! tests are reports, which are put together as they are ([`suite`]).
+
+mod suite;
 
 use crate::check::{problem, suppressions};
 use crate::destination::Destination;
-use crate::options::{MergeOptions, ProgramOptions};
+use crate::options::{MergeOptions, MergedFormat, ProgramOptions};
 use crate::outcome::{Problem, shown};
-use crate::part::{Asked, AskedOrders, AskedTrace, PartFile};
+use crate::part::{Asked, AskedOrders, AskedTrace, PartFile, text_of};
 use crate::pieces::{Record, incomplete};
 use crate::{analyze, explore, program, progress};
 use finishline_answer::{Answer, exit_status};
@@ -16,27 +19,49 @@ use finishline_engine::explore::{Course, Progress, answer, explore_course};
 use finishline_engine::recorded::JudgedParts;
 use finishline_fin::Program;
 use finishline_model::{Location, Passes};
-use finishline_report::Selection;
+use finishline_report::{Format, Selection};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn merge(options: &MergeOptions) -> Result<u8, Problem> {
-    let mut parts = Vec::new();
+    let mut texts = Vec::new();
     for path in &options.parts {
-        parts.push((path.as_path(), PartFile::read(path)?));
+        texts.push((path.as_path(), text_of(path)?));
     }
-    let question = same_question(&parts)?;
-    all_parts(&parts)?;
-    let (format, output) = (options.report.format, options.report.output.as_deref());
+    let output = options.output.as_deref();
     if let Some(part) = output.and_then(|it| options.parts.iter().find(|part| *part == it)) {
         let part = shown(part);
         return Err(Problem::Usage(format!(
             "{part} is a part: the report needs another file"
         )));
     }
+    if texts.iter().any(|(_, text)| suite::is_report(text)) {
+        return suite::merge(options, &texts);
+    }
+    let MergedFormat::Any(format) = options.format else {
+        return Err(Problem::Usage(
+            "the format junit is for tests, and these are no parts of tests".to_owned(),
+        ));
+    };
+    let mut parts = Vec::new();
+    for (path, text) in &texts {
+        parts.push((*path, PartFile::parse(path, text)?));
+    }
+    let question = same_question(&parts)?;
+    let mut numbers = Vec::new();
+    for (path, part) in &parts {
+        let Some(number) = part.opening.partition() else {
+            let path = shown(path);
+            return Err(Problem::Usage(format!(
+                "{path} is a checkpoint, and no part"
+            )));
+        };
+        numbers.push((*path, number));
+    }
+    all_parts(&numbers)?;
     let report = Destination::open(output, &options.parts[0], format, options.terminal.color)?;
     let answer = match question {
-        Asked::Explore(asked) => explored(asked, &parts, options)?,
+        Asked::Explore(asked) => explored(asked, &parts, options, format)?,
         Asked::Analyze(asked) => analyzed(asked, &parts, options)?,
     };
     let all = Selection::default();
@@ -64,17 +89,12 @@ fn same_question<'a>(parts: &'a Parts<'_>) -> Result<&'a Asked, Problem> {
     Ok(question)
 }
 
-/// Checks that each part is there once.
-fn all_parts(parts: &Parts<'_>) -> Result<(), Problem> {
+/// Checks that each part is there once. The parts have their numbers, and how many there are.
+fn all_parts(parts: &[(&Path, (usize, usize))]) -> Result<(), Problem> {
     let mut seen: BTreeMap<usize, &Path> = BTreeMap::new();
     let mut count = None;
-    for (path, part) in parts {
-        let Some((number, of)) = part.opening.partition() else {
-            let path = shown(path);
-            return Err(Problem::Usage(format!(
-                "{path} is a checkpoint, and no part"
-            )));
-        };
+    for (path, (number, of)) in parts {
+        let (number, of) = (*number, *of);
         if *count.get_or_insert(of) != of {
             return Err(Problem::Usage(format!(
                 "{} is one of {of} parts, others are of another number",
@@ -104,6 +124,7 @@ fn explored(
     asked: &AskedOrders,
     parts: &Parts<'_>,
     options: &MergeOptions,
+    format: Format,
 ) -> Result<Answer, Problem> {
     let terminal = &options.terminal;
     let mut known = BTreeMap::new();
@@ -150,7 +171,7 @@ fn explored(
     };
     let answer = answer::answer(&mut question, limits, found);
     let mut answer = answer.map_err(|error| problem(error, &question))?;
-    explore::show_orders(&mut answer, &question, limits, options.report.format);
+    explore::show_orders(&mut answer, &question, limits, format);
     Ok(answer)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bench::options::{BenchFinOptions, BenchOneOptions, BenchOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use finishline_answer::partition::{NoPart, Partition};
 use finishline_engine::executor::Executor;
 use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::partition::Part;
@@ -360,7 +361,8 @@ pub(crate) struct AnalyzeOptions {
 
 #[derive(Args)]
 pub(crate) struct MergeOptions {
-    /// The parts, files that `--partition` has written: each of them once
+    /// The parts, files that `--partition` has written: each of them once. Of tests, the reports
+    /// that `cargo finishline test --partition I/N --format json` has written
     #[arg(value_name = "PARTS", required = true)]
     pub(crate) parts: Vec<PathBuf>,
 
@@ -371,11 +373,30 @@ pub(crate) struct MergeOptions {
     #[command(flatten)]
     pub(crate) races: RacesOptions,
 
-    #[command(flatten)]
-    pub(crate) report: ReportOptions,
+    /// The form of the report: text, json, sarif or html; of tests also junit
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        value_parser = parse_merged_format
+    )]
+    pub(crate) format: MergedFormat,
+
+    /// Write the report to this file; otherwise text goes to standard error, other forms to
+    /// standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) terminal: TerminalOptions,
+}
+
+/// The form of a merged report.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MergedFormat {
+    Any(Format),
+    /// Only of tests.
+    Junit,
 }
 
 #[derive(Args)]
@@ -544,6 +565,13 @@ fn parse_format(word: &str) -> Result<Format, String> {
     })
 }
 
+fn parse_merged_format(word: &str) -> Result<MergedFormat, String> {
+    match word {
+        "junit" => Ok(MergedFormat::Junit),
+        _ => parse_format(word).map(MergedFormat::Any),
+    }
+}
+
 /// How many: 0, 20.
 pub(crate) fn parse_count(word: &str) -> Result<usize, String> {
     let count = word.parse();
@@ -559,24 +587,13 @@ pub(crate) fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
         .ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
 }
 
-/// The most parts of an answer.
-const MOST_PARTS: usize = 100_000;
-
 /// A part: 3/8 is the third of eight.
 fn parse_part(word: &str) -> Result<Part, String> {
-    let numbers = word.split_once('/').and_then(|(number, of)| {
-        let (number, of): (usize, usize) = (number.parse().ok()?, of.parse().ok()?);
-        (1 <= number && number <= of && of <= MOST_PARTS).then_some((number, of))
-    });
-    match numbers {
-        Some((number, of)) => Ok(Part {
-            number: number - 1,
-            of,
-        }),
-        None => Err(format!(
-            "a part is written as 3/8, the third of eight; there are at most {MOST_PARTS}"
-        )),
-    }
+    let part: Partition = word.parse().map_err(|error: NoPart| error.to_string())?;
+    Ok(Part {
+        number: part.number - 1,
+        of: part.of,
+    })
 }
 
 /// A time in seconds: 10, 0.5.

@@ -98,12 +98,14 @@ pub(crate) struct PartFile {
 
 impl PartFile {
     pub(crate) fn read(path: &Path) -> Result<PartFile, Problem> {
-        let bytes = fs::read(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+        PartFile::parse(path, &text_of(path)?)
+    }
+
+    /// The content of this file.
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<PartFile, Problem> {
         let refused = |what: &str| Problem::Usage(format!("{}: {what}", shown(path)));
-        let foreign = || refused("this is no part of an answer of Finishline");
-        let text = String::from_utf8(bytes).map_err(|_| foreign())?;
-        let first = text.lines().next().ok_or_else(foreign)?;
-        let version: Version = serde_json::from_str(first).map_err(|_| foreign())?;
+        let first = text.lines().next().ok_or_else(|| foreign(path))?;
+        let version: Version = serde_json::from_str(first).map_err(|_| foreign(path))?;
         if version.finishline != VERSION {
             let version = version.finishline.escape_debug();
             return Err(refused(&format!(
@@ -129,6 +131,19 @@ impl PartFile {
         let records: Result<Vec<T>, _> = records.collect();
         records.map_err(|_| Problem::Usage(format!("{}: the part is damaged", shown(path))))
     }
+}
+
+/// The content of a file that has to be text.
+pub(crate) fn text_of(path: &Path) -> Result<String, Problem> {
+    let bytes = fs::read(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+    String::from_utf8(bytes).map_err(|_| foreign(path))
+}
+
+fn foreign(path: &Path) -> Problem {
+    let path = shown(path);
+    Problem::Usage(format!(
+        "{path}: this is no part of an answer of Finishline"
+    ))
 }
 
 #[derive(Deserialize)]
