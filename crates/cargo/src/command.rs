@@ -131,7 +131,11 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     };
     let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], interrupt.clone())?;
     let child = cargo.spawn();
-    let waited = child.and_then(|child| ward.wait(child, Ending::PassOn, None));
+    let ending = match request.subcommand {
+        Subcommand::Nextest => nextest::ENDING,
+        _ => Ending::PassOn,
+    };
+    let waited = child.and_then(|child| ward.wait(child, ending, None));
     let (status, _) = waited.map_err(|error| Problem::start(&toolchain.cargo, error))?;
     if status.signal().is_some() {
         // Cargo may have died of the terminal's interrupt before this process has heard of it.

@@ -17,7 +17,7 @@ use crate::orders::Shown;
 use crate::report::{self, Reporter, Standing};
 use crate::session::Session;
 use crate::toolchain::Toolchain;
-use crate::ward::Ward;
+use crate::ward::{Ending, Ward};
 use crate::{CARGO_FAILED, Problem, RACE, process, run, runner, single_test, wrapper};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -33,6 +33,11 @@ pub(crate) const LIST: &str = "list";
 
 /// Its option that keeps cargo quiet.
 pub(crate) const QUIET: &str = "--cargo-quiet";
+
+/// A second signal makes nextest kill the runners, and they could not end their tests any more. The
+/// first one is the terminal's. If there is none, the tests end with the session, and those that
+/// nextest starts afterwards end at once.
+pub(crate) const ENDING: Ending = Ending::Leave;
 
 /// Its exit status if no test was to be run.
 pub(crate) const NO_TESTS: i32 = 4;

@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 pub(crate) enum Ending {
     /// The process gets the same signal, and may do with it what it likes.
     PassOn,
+    /// Nothing: it hears of the interrupt in another way.
+    Leave,
     /// It ends at once.
     Kill,
     /// It ends at once, with all processes of its group.
@@ -152,8 +154,11 @@ impl State {
             running.cut_short = Some(why);
             // It may have ended just now. Then nobody is left to be told.
             let _ = match (running.ending, interrupted) {
+                (Ending::Leave, Some(_)) => Ok(()),
                 (Ending::PassOn, Some(signal)) => kill(running.process, signal),
-                (Ending::PassOn | Ending::Kill, _) => kill(running.process, Signal::SIGKILL),
+                (Ending::PassOn | Ending::Leave | Ending::Kill, _) => {
+                    kill(running.process, Signal::SIGKILL)
+                }
                 (Ending::KillGroup, _) => killpg(running.process, Signal::SIGKILL),
             };
         }
@@ -205,6 +210,14 @@ mod tests {
         assert_eq!(late.expect("it ends").1, Some(CutShort::TimeLimit));
         let other = ward.wait(shell("true"), Ending::KillGroup, None);
         assert!(other.expect("it ends").0.success());
+    }
+
+    #[test]
+    fn what_is_left_alone_goes_on() {
+        let ward = ward();
+        ward.interrupt(Signal::SIGINT);
+        let waited = ward.wait(shell("sleep 0.1; exit 3"), Ending::Leave, None);
+        assert_eq!(waited.expect("it ends").0.code(), Some(3));
     }
 
     /// Also a process that is started afterwards.

@@ -35,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("parts_have_each_test_once", parts_have_each_test_once),
         trial("nextest_starts_the_tests", nextest_starts_the_tests),
         trial("nextest_ends_a_test_alone", nextest_ends_a_test_alone),
+        trial("nextest_is_interrupted", nextest_is_interrupted),
         trial("nextest_may_be_missing", nextest_may_be_missing),
     ]
 }
@@ -105,7 +106,39 @@ const WAITING: &str = "
 
 fn an_interrupt_ends_each_of_them() {
     let package = library("an_interrupt_ends_each_of_them", WAITING);
-    let mut command = package.command(&["test", "--lib", "--test-threads=2"]);
+    let (stdout, stderr) = interrupted(&package, &["test", "--lib"], "-INT", true);
+    let verdicts = "test a ... INTERRUPTED\ntest b ... INTERRUPTED\n";
+    assert!(stdout.contains(verdicts), "{stdout}");
+    assert!(stderr.contains("note: not run: c, and"), "{stderr}");
+}
+
+/// Nextest hears of the terminal's signal itself. Of another one it hears when its tests end.
+fn nextest_is_interrupted() {
+    let package = library("nextest_is_interrupted", WAITING);
+    let nextest = ["nextest", "run", "--no-fail-fast"];
+    if !nextest_is_installed() {
+        return absence(&package, &nextest);
+    }
+    for (signal, to_group) in [("-INT", true), ("-TERM", false)] {
+        let (_, stderr) = interrupted(&package, &nextest, signal, to_group);
+        let summary = "summary: interrupted after 2 processes, nothing is established: 2 unknown";
+        assert!(stderr.contains(summary), "{stderr}");
+        assert!(!stderr.contains("second signal"), "{stderr}");
+    }
+}
+
+/// Sends a signal while the first two tests wait, to the whole group or to the first process. What
+/// has been printed in the end.
+fn interrupted(
+    package: &Package,
+    arguments: &[&str],
+    signal: &str,
+    to_group: bool,
+) -> (String, String) {
+    for file in ["waitsa", "waitsb"] {
+        let _ = fs::remove_file(package.path(file));
+    }
+    let mut command = package.command(&[arguments, &["--test-threads=2"]].concat());
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .stdout(Stdio::piped())
@@ -120,17 +153,18 @@ fn an_interrupt_ends_each_of_them() {
             }
         }
     });
-    let tool = format!("-{}", child.id());
-    let sent = Command::new("kill").args(["-INT", "--", &tool]).status();
+    let receiver = match to_group {
+        true => format!("-{}", child.id()),
+        false => child.id().to_string(),
+    };
+    let mut kill = Command::new("kill");
+    let sent = kill.args([signal, "--", &receiver]).status();
     assert!(sent.expect("kill can be started").success());
     let output = child.wait_with_output().expect("the tool ends");
     waiting.iter().for_each(|process| assert_ends(process));
     assert_eq!(output.status.code(), Some(4));
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let verdicts = "test a ... INTERRUPTED\ntest b ... INTERRUPTED\n";
-    assert!(stdout.contains(verdicts), "{stdout}");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("note: not run: c, and"), "{stderr}");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
 }
 
 /// What comes to standard output, and to a terminal that is standard error, or both streams.
@@ -324,6 +358,13 @@ fn nextest_is_installed() -> bool {
 
 const MISSING: &str = "error: cargo-nextest is not installed: ";
 
+/// What is tested where nextest is not installed.
+fn absence(package: &Package, arguments: &[&str]) {
+    eprintln!("note: cargo-nextest is not installed, so its absence is tested");
+    let stderr = package.finishline(arguments).expect(2).stderr;
+    assert!(stderr.contains(MISSING), "{stderr}");
+}
+
 fn nextest_starts_the_tests() {
     let manifest = manifest(
         "nextest_starts_the_tests",
@@ -341,10 +382,7 @@ fn nextest_starts_the_tests() {
         package.finishline(&[&["nextest", "run", "--no-fail-fast"], options].concat())
     };
     if !nextest_is_installed() {
-        eprintln!("note: cargo-nextest is not installed, so its absence is tested");
-        let stderr = nextest(&[]).expect(2).stderr;
-        assert!(stderr.contains(MISSING), "{stderr}");
-        return;
+        return absence(&package, &["nextest", "run"]);
     }
     let Called { stdout, stderr, .. } = nextest(&[]).expect(66);
     for shown in [
@@ -431,10 +469,7 @@ fn nextest_ends_a_test_alone() {
     let options = ["nextest", "run", "--no-fail-fast", "--test-threads=1"];
     let arguments = [&options[..], &["-E", "test(=a) | test(=c)"]].concat();
     if !nextest_is_installed() {
-        eprintln!("note: cargo-nextest is not installed, so its absence is tested");
-        let stderr = package.finishline(&arguments).expect(2).stderr;
-        assert!(stderr.contains(MISSING), "{stderr}");
-        return;
+        return absence(&package, &arguments);
     }
     let Called { stderr, .. } = package.finishline(&arguments).expect(4);
     for shown in [
