@@ -3,7 +3,7 @@
 //! | status | for |
 //! |---|---|
 //! | 66 | a race that is neither suppressed nor known, apparent ones included, also if the program failed afterwards; a deadlock; final states that differ, if that was asked |
-//! | 3 | a program that failed |
+//! | 3 | a program that failed, or used memory after it was freed |
 //! | 4 | `unknown` |
 //! | otherwise | 0, or the status that a process ended with |
 //!
@@ -11,6 +11,7 @@
 //! on demand.
 
 use crate::answer::{About, Answer, Suite};
+use crate::finding::{Finding, Rule};
 use crate::verdict::Verdict;
 
 const FOUND: u8 = 66;
@@ -34,23 +35,39 @@ pub fn trouble(answer: &Answer) -> Option<u8> {
         About::Check(_) => (racy || answer.distinct > 0) && !answer.all_suppressed(),
         About::Process(_) => {
             let accepted = answer.suppressed_count() + answer.known_count();
-            answer.distinct > accepted || !answer.findings.is_empty()
+            let shown = answer.findings.len() as u64;
+            answer.distinct > accepted + shown || answer.findings.iter().any(is_conflict)
         }
         // A finding that no run confirms does not count.
         About::Proof(_) => racy,
     };
+    let failed = match &answer.about {
+        About::Process(_) => has_use_after_free(answer),
+        About::Check(_) | About::Proof(_) => answer.verdict == Verdict::Trap,
+    };
+    let failed = failed || answer.failure.is_some();
     let explored = answer.check().and_then(|check| check.exploration.as_ref());
     let determinacy = explored.and_then(|explored| explored.determinacy.as_ref());
     let depends = determinacy.is_some_and(|determinacy| determinacy.states > 1);
     if found || depends || answer.verdict == Verdict::Deadlock {
         Some(FOUND)
-    } else if answer.failure.is_some() || answer.verdict == Verdict::Trap {
+    } else if failed {
         Some(FAILED)
     } else if answer.verdict == Verdict::Unknown {
         Some(UNKNOWN)
     } else {
         None
     }
+}
+
+/// Whether memory was used after it was freed, and that is not suppressed.
+pub fn has_use_after_free(answer: &Answer) -> bool {
+    !answer.findings.iter().all(is_conflict)
+}
+
+/// Whether it is about what the schedule decides. Else it is a failure of the program.
+fn is_conflict(finding: &Finding) -> bool {
+    finding.rule != Rule::UseAfterFree
 }
 
 /// The exit status of a command: the first of 66, 3 and 4 that any process has, else that of a

@@ -62,6 +62,8 @@ pub enum Rule {
     AtomicOrdered,
     /// Both tasks were on one thread, and had asked which one that is.
     ThreadOrdered,
+    /// The first frees a block, and the second uses the block later.
+    UseAfterFree,
 }
 
 impl Rule {
@@ -75,6 +77,7 @@ impl Rule {
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
             Rule::ThreadOrdered => "thread-ordered",
+            Rule::UseAfterFree => "use-after-free",
         }
     }
 }
@@ -86,6 +89,7 @@ impl From<ConflictClass> for Rule {
             ConflictClass::LockOrdered => Rule::LockOrdered,
             ConflictClass::AtomicOrdered => Rule::AtomicOrdered,
             ConflictClass::ThreadOrdered => Rule::ThreadOrdered,
+            ConflictClass::UseAfterFree => Rule::UseAfterFree,
         }
     }
 }

@@ -168,6 +168,7 @@ impl Tally {
     fn count(&mut self, outcome: &Outcome) {
         let number = match (outcome.passed, outcome.standing) {
             (_, Standing::Races) => &mut self.racing,
+            (true, Standing::UsedAfterFree) => &mut self.failed,
             (true, _) => &mut self.passed,
             (false, _) if outcome.run.cut_short == Some(CutShort::Interrupt) => return,
             (false, _) => &mut self.failed,
@@ -246,6 +247,7 @@ impl Printer {
                 Some(CutShort::Interrupt) => (YELLOW, "INTERRUPTED", "I"),
                 None => (RED, "STOPPED", "S"),
             },
+            (_, Standing::UsedAfterFree) => (RED, "FAILED, USE AFTER FREE", "F"),
             (false, _) => (RED, "FAILED", "F"),
             (true, Standing::Unchecked) => (YELLOW, "ok, unchecked", "u"),
             (true, Standing::NothingFound) => (GREEN, "ok", "."),

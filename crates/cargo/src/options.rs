@@ -99,6 +99,10 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) determinacy: bool,
 
+    /// How many bytes of freed memory each process keeps, to find uses of it [default: 67108864]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) quarantine: Option<u64>,
+
     /// Show neither progress nor notes
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -146,6 +150,9 @@ impl Options {
         }
         if self.determinacy {
             words.push("--determinacy".to_owned());
+        }
+        if let Some(bytes) = self.quarantine {
+            words.push(format!("--quarantine={bytes}"));
         }
         if let Some(limit) = self.timeout {
             words.push(format!("--timeout={}", limit.as_secs_f64()));
@@ -240,9 +247,9 @@ mod tests {
         assert_eq!(usual, "--logical-threads=16");
         assert_eq!(
             of_the_run(
-                "--determinacy --order 2 --first right --divide threads --logical-threads 4"
+                "--quarantine 0 --determinacy --order 2 --first right --divide threads --logical-threads 4"
             ),
-            "--logical-threads=4 --divide=threads --first=right --order=2 --determinacy"
+            "--logical-threads=4 --divide=threads --first=right --order=2 --determinacy --quarantine=0"
         );
     }
 

@@ -8,6 +8,7 @@ use crate::Problem;
 use crate::options::{Divide, First, Subcommand};
 use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
+use finishline_model::kinds::QUARANTINE;
 use finishline_model::kinds::rayon::TO_ITEMS;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
@@ -72,10 +73,11 @@ impl<'a> Checked<'a> {
         let logical_threads = options.logical_threads.or_else(of_package);
         let logical_threads = logical_threads.unwrap_or(USUAL_LOGICAL_THREADS);
         let logical_threads = logical_threads.min(MOST_LOGICAL_THREADS);
+        let quarantine = options.quarantine.unwrap_or(QUARANTINE);
         // The file comes last, because its name may contain spaces.
         let mut text = OsString::from(format!(
             "logical-threads={} divide={divide} first={first} order={order} max-races={} determinacy={} \
-             test-thread={} output=",
+             quarantine={quarantine} test-thread={} output=",
             logical_threads,
             options.max_races,
             u8::from(options.determinacy),

@@ -13,7 +13,7 @@ use crate::run::{CutShort, Run};
 use crate::session::Session;
 use finishline_answer::answer::About;
 use finishline_answer::baseline::{Baseline, KnownRace};
-use finishline_answer::exit_status::{has_findings, suite_exit_status};
+use finishline_answer::exit_status::{has_findings, has_use_after_free, suite_exit_status};
 use finishline_answer::finding::{Suppressed, SuppressionEntry};
 use finishline_answer::partition::{self, Partition};
 use finishline_answer::process::Limit;
@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Races,
+    UsedAfterFree,
     NothingFound,
     /// The run was ended: a task waits in vain, its time was over, or the user interrupted.
     Stopped,
@@ -370,6 +371,9 @@ impl Told {
         if self.processes.iter().any(stopped) {
             return Standing::Stopped;
         }
+        if self.processes.iter().any(has_use_after_free) {
+            return Standing::UsedAfterFree;
+        }
         let cut_short = |run: &Answer| {
             run.verdict == Verdict::Unknown && run.because() != Some(Limit::NothingParallel)
         };
@@ -381,12 +385,14 @@ impl Told {
 
     /// What the run shows about the orders of its tasks.
     pub(crate) fn shown(&self) -> Shown {
-        let decides = |run: &Answer| run.verdict == Verdict::Race || run.failure.is_some();
+        let decides = |run: &Answer| {
+            run.verdict == Verdict::Race || run.failure.is_some() || has_use_after_free(run)
+        };
         match self.standing() {
             _ if self.processes.iter().any(decides) => return Shown::Enough,
             Standing::Stopped => return Shown::Stopped,
             Standing::Unchecked => return Shown::Enough,
-            Standing::Races | Standing::NothingFound => {}
+            Standing::Races | Standing::UsedAfterFree | Standing::NothingFound => {}
         }
         match self.processes.iter().any(Answer::rests_on_an_order) {
             true => Shown::NothingInThisOrder,
@@ -416,7 +422,10 @@ fn is_told_at_once(run: &Answer) -> bool {
     let stopped = run
         .process()
         .is_some_and(|process| process.stopped.is_some());
-    has_findings(run) || stopped || run.because() == Some(Limit::TimedOut)
+    has_findings(run)
+        || has_use_after_free(run)
+        || stopped
+        || run.because() == Some(Limit::TimedOut)
 }
 
 fn run_name(program: &str, run: &Run) -> String {

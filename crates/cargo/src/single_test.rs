@@ -35,7 +35,8 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn is_fine(&self) -> bool {
-        self.passed && !matches!(self.standing, Standing::Races | Standing::Stopped)
+        let is_fine = matches!(self.standing, Standing::NothingFound | Standing::Unchecked);
+        self.passed && is_fine
     }
 
     /// Why the test failed, if libtest has not shown it in the output.

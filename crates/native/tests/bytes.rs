@@ -5,6 +5,10 @@
 //! one, and the end of a block as a write. The checker must find the same racing bytes, and every
 //! pair of places that it names must be a race by the definition.
 //!
+//! Some freed blocks are kept. A byte of one is used after its free if an access that is checked
+//! finds it there and is not parallel to the free. The checker must find each byte at which the
+//! first such access is, and may find others.
+//!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s.
 
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
@@ -53,6 +57,14 @@ struct Pair {
     generation: [u64; WINDOW as usize],
     /// The blocks that may be freed: where each begins and how long it is.
     blocks: BTreeMap<u64, u64>,
+    /// By byte of the window: the free of the kept block that it is in, and whether an access was
+    /// checked since.
+    kept: [Option<(Recorded, bool)>; WINDOW as usize],
+    /// Where kept blocks begin.
+    waiting: Vec<u64>,
+    /// The bytes that must be found, and that may be found, as used after their free.
+    must_be_used: BTreeSet<u64>,
+    may_be_used: BTreeSet<u64>,
     accesses: u32,
     /// The places of all accesses of a kind.
     places: HashMap<(AccessKind, u64, bool), Vec<u32>>,
@@ -90,6 +102,10 @@ impl Pair {
             created: Vec::new(),
             generation: [0; WINDOW as usize],
             blocks: BTreeMap::new(),
+            kept: [const { None }; WINDOW as usize],
+            waiting: Vec::new(),
+            must_be_used: BTreeSet::new(),
+            may_be_used: BTreeSet::new(),
             accesses: 0,
             places: HashMap::new(),
             statements: 40,
@@ -106,13 +122,14 @@ impl Pair {
                 return;
             }
             self.statements -= 1;
-            match self.random.below(if depth < 5 { 14 } else { 9 }) {
+            match self.random.below(if depth < 5 { 15 } else { 10 }) {
                 0..=5 => (0..1 + self.random.below(6)).for_each(|_| self.access()),
                 6 => self.allocate(),
                 7 => self.free(),
                 8 => self.reallocate(),
-                9..=10 => self.nested_finish(depth),
-                11 => drop(self.run_created(None)),
+                9 => self.give_back(),
+                10..=11 => self.nested_finish(depth),
+                12 => drop(self.run_created(None)),
                 _ => self.task(finish, depth),
             }
         }
@@ -224,6 +241,7 @@ impl Pair {
                 id: AccessId(id),
             });
         }
+        self.look_for_kept(start..start + bytes);
         if atomic {
             self.oracle.event(&Event::IsolatedEnd { task, site });
             let operation = Operation {
@@ -255,6 +273,59 @@ impl Pair {
         self.accesses
     }
 
+    /// The running task has just accessed these bytes, and the oracle knows.
+    fn look_for_kept(&mut self, bytes: Range<u64>) {
+        if self.checker.glance.is_alone() {
+            return;
+        }
+        for byte in bytes {
+            let location = self.location(byte);
+            let Some((free, seen)) = self.kept[byte as usize].take() else {
+                continue;
+            };
+            let access = self.oracle.accesses(location).last().expect("it was told");
+            if self.oracle.ordered(Mode::Structure, &free, access) {
+                self.may_be_used.insert(byte);
+                if !seen {
+                    self.must_be_used.insert(byte);
+                }
+            }
+            self.kept[byte as usize] = Some((free, true));
+        }
+    }
+
+    /// The block that was freed last at this start is kept.
+    fn keep(&mut self, start: u64, bytes: u64, place: u64) {
+        self.checker.kept(BASE + start, place);
+        self.waiting.push(start);
+        for byte in start..start + bytes {
+            let free = self.oracle.accesses(self.location(byte)).last();
+            self.kept[byte as usize] = Some((free.expect("it was told").clone(), false));
+        }
+    }
+
+    fn give_back(&mut self) {
+        if !self.waiting.is_empty() {
+            let at = self.random.below(self.waiting.len() as u64) as usize;
+            let start = self.waiting.swap_remove(at);
+            self.checker.given_back(BASE + start);
+            self.take_back(start);
+        }
+    }
+
+    /// What is kept from a start on is kept no more.
+    fn take_back(&mut self, start: u64) {
+        let Some((free, _)) = self.kept[start as usize].clone() else {
+            return;
+        };
+        for kept in &mut self.kept[start as usize..] {
+            match kept {
+                Some((other, _)) if other.access == free.access => *kept = None,
+                _ => return,
+            }
+        }
+    }
+
     /// A range of the window that is a new block from now on.
     fn allocate(&mut self) {
         let start = self.random.below(WINDOW);
@@ -269,11 +340,32 @@ impl Pair {
         self.blocks
             .retain(|other, length| *other >= start + bytes || other + *length <= start);
         self.blocks.insert(start, bytes);
+        // No allocator hands out what is kept. If one does, none of that block is kept.
+        for byte in start..start + bytes {
+            let kept = self.kept[byte as usize].as_ref();
+            if let Some(access) = kept.map(|(free, _)| free.access) {
+                let of_it = |it: &&u64| {
+                    self.kept[**it as usize]
+                        .as_ref()
+                        .is_some_and(|(free, _)| free.access == access)
+                };
+                self.waiting.retain(|start| !of_it(&start));
+                for kept in &mut self.kept {
+                    if kept.as_ref().is_some_and(|(free, _)| free.access == access) {
+                        *kept = None;
+                    }
+                }
+            }
+        }
     }
 
     fn renew(&mut self, bytes: Range<u64>) {
         for byte in bytes {
             self.generation[byte as usize] += 1;
+            // Its mark is forgotten, too.
+            if let Some((_, seen)) = &mut self.kept[byte as usize] {
+                *seen = true;
+            }
         }
     }
 
@@ -297,8 +389,11 @@ impl Pair {
     }
 
     fn free(&mut self) {
-        if let Some((start, _, place)) = self.end_of_block() {
+        if let Some((start, bytes, place)) = self.end_of_block() {
             self.checker.freed(BASE + start, place);
+            if self.random.below(3) > 0 {
+                self.keep(start, bytes, place);
+            }
         }
     }
 
@@ -344,7 +439,7 @@ impl Pair {
             && !(first.isolated && second.isolated)
     }
 
-    fn compare(mut self) -> usize {
+    fn compare(mut self) -> (usize, usize) {
         self.block(FinishId::ROOT, 0);
         while self.run_created(None) {}
         let racing = self.oracle.racing_locations(Mode::Structure);
@@ -358,6 +453,19 @@ impl Pair {
             .map(|address| address - BASE)
             .collect();
         assert_eq!(found, expected);
+
+        let used = self.checker.found.after_free.addresses().iter();
+        let used: BTreeSet<u64> = used.map(|address| address - BASE).collect();
+        assert!(
+            self.must_be_used.is_subset(&used),
+            "{used:?} of {:?}",
+            self.must_be_used
+        );
+        assert!(
+            used.is_subset(&self.may_be_used),
+            "{used:?} of {:?}",
+            self.may_be_used
+        );
 
         let mut named = BTreeSet::new();
         for race in self.checker.found.races.iter() {
@@ -385,7 +493,7 @@ impl Pair {
             assert!(of_those_tasks, "{race:?}");
         }
         assert_eq!(named.len(), found.len());
-        found.len()
+        (found.len(), used.len())
     }
 }
 
@@ -409,11 +517,14 @@ fn bytes_race_as_the_oracle_says() {
         number("FINISHLINE_SEED", 1),
         number("FINISHLINE_SEEDS", 5000),
     );
-    let mut racy = 0;
+    let (mut racy, mut using) = (0, 0);
     for seed in first..first + count {
         let racing = std::panic::catch_unwind(|| Pair::new(seed).compare());
         match racing {
-            Ok(racing) => racy += u64::from(racing > 0),
+            Ok((racing, used)) => {
+                racy += u64::from(racing > 0);
+                using += u64::from(used > 0);
+            }
             Err(panic) => {
                 eprintln!("seed {seed}");
                 std::panic::resume_unwind(panic);
@@ -423,5 +534,9 @@ fn bytes_race_as_the_oracle_says() {
     assert!(
         count < 100 || (count / 4..count).contains(&racy),
         "{racy} of {count} race"
+    );
+    assert!(
+        count < 100 || (count / 50..count).contains(&using),
+        "{using} of {count} use memory after its free"
     );
 }

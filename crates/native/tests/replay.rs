@@ -289,13 +289,19 @@ impl ProcessUnderTest {
     fn heap(&mut self) {
         let place = self.place();
         let start = HEAP + 64 * self.random.below(6);
-        match self.random.below(3) {
+        match self.random.below(6) {
             0 => {
                 let bytes = 8 + self.random.below(25);
                 self.checker.allocated(start, bytes, place);
                 self.blocks.push(start);
             }
             1 => self.checker.freed(start, place),
+            2 => {
+                self.checker.freed(start, place);
+                self.checker.kept(start, place);
+            }
+            3 => self.checker.given_back(start),
+            4 => self.checker.freed_again(start, place),
             _ => {
                 let to = HEAP + 64 * self.random.below(6);
                 let bytes = 8 + self.random.below(25);

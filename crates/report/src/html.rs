@@ -223,7 +223,7 @@ fn finding_card(answer: &Answer, finding: &Finding) -> String {
         finding_details(answer, finding),
     );
     let tone = match finding.rule {
-        Rule::Race => "bad",
+        Rule::Race | Rule::UseAfterFree => "bad",
         Rule::Apparent
         | Rule::Unconfirmed
         | Rule::IsolationOrdered

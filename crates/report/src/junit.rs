@@ -166,6 +166,9 @@ fn result(answer: &Answer) -> Option<(&'static str, &str, String)> {
     if let Some(failure) = &answer.failure {
         return Some(("failure", "failed", words::failure(failure)));
     }
+    if let Some(finding) = answer.findings.first() {
+        return Some(("failure", finding.rule.word(), pair::message(finding)));
+    }
     let limit = answer.because().filter(|_| !answer.is_idle())?;
     Some(("error", limit.word(), limit.because().to_owned()))
 }

@@ -75,6 +75,7 @@ enum Rule {
     LockOrdered,
     AtomicOrdered,
     ThreadOrdered,
+    UseAfterFree,
     Stopped,
     ProgramFailure,
     Unproved,
@@ -95,6 +96,7 @@ impl Rule {
         Rule::LockOrdered,
         Rule::AtomicOrdered,
         Rule::ThreadOrdered,
+        Rule::UseAfterFree,
         Rule::Stopped,
         Rule::ProgramFailure,
     ];
@@ -115,6 +117,7 @@ impl Rule {
             finding::Rule::LockOrdered => Rule::LockOrdered,
             finding::Rule::AtomicOrdered => Rule::AtomicOrdered,
             finding::Rule::ThreadOrdered => Rule::ThreadOrdered,
+            finding::Rule::UseAfterFree => Rule::UseAfterFree,
         }
     }
 
@@ -127,6 +130,7 @@ impl Rule {
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
             Rule::ThreadOrdered => "thread-ordered",
+            Rule::UseAfterFree => "use-after-free",
             Rule::Stopped => "stopped",
             Rule::ProgramFailure => "program-failure",
             Rule::Unproved => "unproved",
@@ -137,7 +141,7 @@ impl Rule {
 
     const fn level(self) -> &'static str {
         match self {
-            Rule::Race | Rule::ProgramFailure => "error",
+            Rule::Race | Rule::UseAfterFree | Rule::ProgramFailure => "error",
             Rule::ApparentRace
             | Rule::UnconfirmedRace
             | Rule::IsolationOrdered
@@ -161,6 +165,7 @@ impl Rule {
             Rule::LockOrdered => "The order of two accesses is up to a lock",
             Rule::AtomicOrdered => "The order of two atomic accesses is up to the schedule",
             Rule::ThreadOrdered => "Two accesses are ordered only if their tasks share a thread",
+            Rule::UseAfterFree => "A block is used after it was freed",
             Rule::Stopped => "A task waits in vain",
             Rule::ProgramFailure => "The program failed",
             Rule::Unproved => "This keeps a part of the program from being proved",
@@ -179,6 +184,9 @@ impl Rule {
             }
             Rule::ThreadOrdered => {
                 "no data race if the bytes are kept for the thread that both tasks were on; which tasks share a thread is up to the schedule, and so may be the result"
+            }
+            Rule::UseAfterFree => {
+                "the memory was nobody's any more: in a run without checks it may be part of another object, or gone"
             }
             Rule::Stopped => Verdict::Unknown.meaning(),
             Rule::ProgramFailure => Verdict::Trap.meaning(),
@@ -211,6 +219,9 @@ impl Rule {
             }
             (Rule::ThreadOrdered, _) => {
                 "Make sure that other threads do not use these bytes, and that the result does not depend on which tasks share them."
+            }
+            (Rule::UseAfterFree, _) => {
+                "Free the block after its last use: look for a pointer that outlives its owner, or its place in a vector that has grown."
             }
             (Rule::Stopped, _) => "Let tasks wait for each other only by join and scope.",
             (Rule::ProgramFailure, _) => {

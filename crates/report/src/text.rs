@@ -135,7 +135,7 @@ impl Page {
 
     fn finding(&mut self, answer: &Answer, finding: &Finding) {
         let paint = match finding.rule {
-            Rule::Race => RED,
+            Rule::Race | Rule::UseAfterFree => RED,
             Rule::Apparent
             | Rule::Unconfirmed
             | Rule::IsolationOrdered

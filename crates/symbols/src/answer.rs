@@ -6,6 +6,7 @@ use crate::findings::Findings;
 use crate::unseen::Unseen;
 use finishline_answer::process::Limit;
 use finishline_answer::rules::ProcessFacts;
+use finishline_model::findings::ListedPair;
 use finishline_model::kinds::{ConflictClass, WaitKind};
 
 pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> ProcessFacts {
@@ -18,7 +19,7 @@ pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> Proce
             WaitKind::Creator => Limit::Unfollowed,
             WaitKind::Futex | WaitKind::Spin | WaitKind::Join => Limit::Stopped,
         }),
-        failed,
+        failed: failed || (findings.races.iter()).any(is_use_after_free),
         complete: findings.complete,
         parallel: findings.has_parallelism(),
         unseen: unseen.limit(),
@@ -26,6 +27,10 @@ pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> Proce
         by_thread: depends_on_threads(findings),
         synchronised: depends_on_synchronisation(findings),
     }
+}
+
+fn is_use_after_free(pair: &ListedPair) -> bool {
+    pair.class == ConflictClass::UseAfterFree
 }
 
 fn depends_on_threads(findings: &Findings) -> bool {
@@ -36,7 +41,8 @@ fn depends_on_threads(findings: &Findings) -> bool {
 
 fn depends_on_synchronisation(findings: &Findings) -> bool {
     let statistics = &findings.statistics;
-    let listed = (findings.races.iter()).any(|pair| pair.class != ConflictClass::Race);
+    let mut pairs = findings.races.iter();
+    let listed = pairs.any(|pair| pair.class != ConflictClass::Race && !is_use_after_free(pair));
     findings.synchronised || listed || statistics.lock_ordered > 0 || statistics.atomic_ordered > 0
 }
 
@@ -247,6 +253,10 @@ mod tests {
         };
         assert_eq!(trap(json!({})), Extent::EverySchedule);
         assert_eq!(trap(json!({"complete": false})), Extent::Nothing);
+        let used = json!({"races": pair("use-after-free")});
+        let established = with(used, false);
+        assert_eq!(established.verdict, Verdict::Trap);
+        assert_eq!(established.extent, Extent::EverySchedule);
         assert_eq!(
             with(json!({"races": pair("race")}), true).verdict,
             Verdict::Race

@@ -51,6 +51,7 @@ use finishline_model::Detector;
 use finishline_model::findings::{
     ListedAccess, ListedLock, ListedObject, ListedPair, ListedSynchroniser,
 };
+use finishline_model::kinds::ConflictClass;
 use finishline_model::kinds::rayon::Division;
 use modules::Modules;
 use std::path::Path;
@@ -126,7 +127,10 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
     }
     let mut facts = answer::facts(findings, &question.unseen, failure.is_some());
     facts.stopped = facts.stopped.or(question.cut_short);
-    let distinct = findings.distinct_races.max(findings.races.len() as u64);
+    let after_free = |pair: &&Finding| pair.rule == Rule::UseAfterFree;
+    let after_free = pairs.iter().filter(after_free).count() as u64;
+    let others = pairs.len() as u64 - after_free;
+    let distinct = findings.distinct_races.max(others) + after_free;
     let (pairs, suppressed) = sorted(pairs, question.suppressions);
     let (pairs, known) = with_known(pairs, question.baseline);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
@@ -380,7 +384,8 @@ impl<'f> Teller<'f> {
             }),
             first: self.access(&pair.first),
             second: self.access(&pair.second),
-            why: Some((self.tasks).why(pair.first.task, pair.second.task, &mut self.modules)),
+            why: (pair.class != ConflictClass::UseAfterFree)
+                .then(|| (self.tasks).why(pair.first.task, pair.second.task, &mut self.modules)),
             allocated: None,
             seen: Seen {
                 locations: Names {

@@ -68,6 +68,13 @@ pub const fn referred(cell: u64) -> Option<u32> {
     }
 }
 
+/// Whether a cell has a writer and no reader, as [`Inline::mark_ended`](super::Inline::mark_ended)
+/// leaves it.
+#[inline]
+pub const fn is_ended(cell: u64) -> bool {
+    cell.wrapping_sub(1) < NO_WRITER as u64 - 1
+}
+
 const NO_WRITER: Stamp = 1 << 31;
 /// No set of readers has this word or a greater one.
 pub(super) const NO_READER: Stamp = Stamp::MAX - 2;

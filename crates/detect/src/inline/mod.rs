@@ -22,7 +22,7 @@ mod preceding;
 mod range;
 mod readers;
 
-pub use fast_path::{Change, ELSEWHERE, FastPath, Limits, SLOTS, reference, referred};
+pub use fast_path::{Change, ELSEWHERE, FastPath, Limits, SLOTS, is_ended, reference, referred};
 use fast_path::{NO_READER, packed, slot_of, unpacked};
 use preceding::Preceding;
 
@@ -330,6 +330,21 @@ impl<O: Order> Inline<O> {
                 self.access_elsewhere(AccessKind::Write, cell, location);
             } else {
                 self.access_unlocked(AccessKind::Write, cell, || location);
+            }
+        }
+    }
+
+    /// Marks cells of an object that has ended, so that no fast path decides the next access of
+    /// them: only a writer is left, and it is the end of the object, made as `end`, where nothing
+    /// is remembered. This loses and adds no race. After the end, whatever is parallel to the
+    /// reader of a cell is parallel to its writer, or the location races already. A cell whose
+    /// history is elsewhere stays.
+    pub fn mark_ended(cells: &mut [u64], end: Stamp) {
+        for cell in cells {
+            if *cell != ELSEWHERE {
+                let [writer, _] = unpacked(*cell);
+                let writer = if writer == NOBODY { end } else { writer };
+                *cell = packed([writer, NOBODY]);
             }
         }
     }

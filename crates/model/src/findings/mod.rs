@@ -31,7 +31,7 @@ use entry::{Entry, member, record, tagged};
 pub const FORMAT: &str = "finishline-findings";
 
 /// The version of the format. It changes with every change of a record or of a kind's word.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 record! {
     /// A findings file.

@@ -32,6 +32,8 @@ kinds! {
     /// The thread that both tasks were on, having asked which one it is. If the bytes are what the
     /// program keeps for the thread, they are not shared.
     ThreadOrdered "thread-ordered"
+    /// Nothing keeps the two from meeting: the first freed the block, and the second came later.
+    UseAfterFree "use-after-free"
 }
 
 kinds! {
@@ -56,6 +58,9 @@ kinds! {
     /// A thread that cannot go on before this one does.
     Creator "creator"
 }
+
+/// How many bytes of freed blocks a process keeps if nothing else was asked for.
+pub const QUARANTINE: u64 = 64 << 20;
 
 /// What created a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

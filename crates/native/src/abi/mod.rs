@@ -10,6 +10,7 @@
 pub(crate) mod allocation;
 mod glance;
 mod pairs;
+mod quarantine;
 
 use crate::checker::{Checker, Here, Looking};
 use crate::facts::calls::Calls;

@@ -1,6 +1,7 @@
 //! Accesses: from the program to the detector, and from the detector's conflicts to named pairs.
 
 use super::journal::recorded;
+use super::kept;
 use super::sites::length;
 use super::{Checker, Detection, GIVEN_BACK, Site, ThreadState};
 use crate::facts::calls::CallStack;
@@ -10,7 +11,7 @@ use crate::facts::structure::Position;
 use crate::facts::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
-use finishline_detect::inline::Conflict;
+use finishline_detect::inline::{Conflict, is_ended};
 use finishline_model::{AccessKind, Event, LockId, ObjectId, TaskId};
 use finishline_trace::process::Call;
 use std::ops::Range;
@@ -91,6 +92,9 @@ impl Checker {
         };
         detector.speak_as(context);
         let first = cells[0];
+        if is_ended(first) {
+            return false;
+        }
         let Some(after) = detector.begins_anew(kind, first) else {
             return false;
         };
@@ -269,6 +273,10 @@ impl Checker {
                 Err(failure) => return self.fail(failure),
             }
         }
+        if !self.detection.perhaps_kept.is_empty() {
+            let ranges = std::mem::take(&mut self.detection.perhaps_kept);
+            self.uses_of_kept(ranges, (kind, bytes, manner), here);
+        }
         if self.detection.detector.has_conflicts() {
             self.name_conflicts(here, address, bytes, manner);
         }
@@ -289,6 +297,7 @@ impl Checker {
             detector,
             shadow,
             sites,
+            perhaps_kept,
             ..
         } = &mut self.detection;
         if passes && let Some(next) = shadow.without_cells(range.start) {
@@ -299,6 +308,10 @@ impl Checker {
         let stays = |cell: &u64| self.glance.stays(kind, *cell);
         if manner == Manner::Plain && cells.cells.iter().all(stays) {
             return Ok(end);
+        }
+        let piece = cells.grain.bytes() as u64;
+        if manner != Manner::Free {
+            perhaps_kept.extend(kept::perhaps_kept(cells.cells, range.start, piece));
         }
         // Not by a method: the cells are borrowed from the shadow.
         let at = Position {
@@ -316,7 +329,6 @@ impl Checker {
         let context = sites.context(site, detector.contexts())?;
         detector.speak_as(context);
         self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
-        let piece = cells.grain.bytes() as u64;
         match cells.cells {
             many if manner == Manner::Atomic => {
                 detector.atomic(kind, many, cells.location, piece);

@@ -56,7 +56,10 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
     let by_thread = found.by_thread.iter();
     let by_thread = by_thread.map(|pair| (ConflictClass::ThreadOrdered, pair));
     let no_races = overlaps.chain(by_thread);
-    let pairs = races.chain(no_races.filter(|_| checker.options.determinacy));
+    let after_free = found.after_free.iter();
+    let after_free = after_free.map(|pair| (ConflictClass::UseAfterFree, pair));
+    let pairs = races.chain(after_free);
+    let pairs = pairs.chain(no_races.filter(|_| checker.options.determinacy));
     let races = pairs.map(|(class, pair)| listing.pair(class, pair));
     let races: Vec<ListedPair> = races.collect();
     let stopped = found.stopped.map(|stopped| {

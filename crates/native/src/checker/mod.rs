@@ -14,7 +14,7 @@
 //! write. The memory is another object only when it is allocated again, so a later parallel use
 //! races too. A block big enough for the allocator to return it to the system is forgotten at once,
 //! since the next owner of its addresses may not be announced. Pages of it that were never accessed
-//! get no cells.
+//! get no cells. Most blocks are [kept](self::kept) for a while before the allocator gets them.
 //!
 //! **What belongs to what.** [`ThreadState`] is the running thread's, and is exchanged when another
 //! thread runs. [`Host`] asks the process what only the process knows. [`Detection`] is the
@@ -28,6 +28,7 @@ mod glance;
 mod glimpses;
 mod interruptions;
 mod journal;
+mod kept;
 mod older_values;
 pub mod options;
 pub mod orders;
@@ -56,7 +57,7 @@ use crate::facts::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
-use finishline_model::hash::IdMap;
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
@@ -103,6 +104,8 @@ struct Detection {
     sites: Sites,
     /// By stamp of the detector: the task.
     tasks: Vec<TaskId>,
+    /// Where the access that is being made may use kept memory.
+    perhaps_kept: Vec<Range<u64>>,
     /// Tasks have learnt of others because these kept something for the thread.
     learnt_of_threads: bool,
     /// Why the rest of the run cannot be checked.
@@ -117,6 +120,8 @@ pub struct Found {
     pub overlaps: ConflictingPairs,
     /// Conflicts of tasks on one thread that had asked which thread that is.
     pub by_thread: ConflictingPairs,
+    /// Uses of kept blocks behind their end.
+    pub after_free: ConflictingPairs,
     /// How often what orders a conflict may have been known only because a thread had kept it.
     pub through_threads: u64,
     pub atomic_accesses: u64,
@@ -130,6 +135,8 @@ pub struct Checker {
     pub calls: Calls,
     pub structure: Structure,
     pub heap: Heap,
+    /// Where kept blocks begin whose cells are to be marked when something is parallel.
+    unmarked: IdSet<u64>,
     pub synchronisation: Synchronisation,
     /// The number of sequentially consistent operations so far.
     sequential: u64,
@@ -182,6 +189,7 @@ impl Checker {
             shadow: Shadow::new(options.most_cells)?,
             sites: Sites::default(),
             tasks: Vec::new(),
+            perhaps_kept: Vec::new(),
             learnt_of_threads: false,
             failure: None,
         };
@@ -189,6 +197,7 @@ impl Checker {
             races: ConflictingPairs::new(options.max_races),
             overlaps: ConflictingPairs::new(options.max_races),
             by_thread: ConflictingPairs::new(options.max_races),
+            after_free: ConflictingPairs::new(options.max_races),
             through_threads: 0,
             atomic_accesses: 0,
             stopped: None,
@@ -203,6 +212,7 @@ impl Checker {
             calls,
             structure: Structure::new(created),
             heap: Heap::default(),
+            unmarked: IdSet::default(),
             synchronisation: Synchronisation::default(),
             sequential: 0,
             thread: ThreadState::new(TaskId::MAIN, number, stack.end, stack, thread_locals),
@@ -246,6 +256,9 @@ impl Checker {
         tasks[stamp] = running;
         let alone = self.is_program() && self.detection.detector.contexts().nothing_parallel();
         self.glance.set_alone(alone);
+        if !alone && !self.unmarked.is_empty() {
+            self.mark_all();
+        }
     }
 
     /// Whether the running task is not beside anything that was created before it.

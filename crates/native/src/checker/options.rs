@@ -2,6 +2,7 @@
 //! word `output=…` is the last one and extends to the end, spaces included.
 
 use crate::facts::shadow::MOST_CELLS;
+use finishline_model::kinds::QUARANTINE;
 use finishline_model::kinds::rayon::TO_ITEMS;
 use std::path::PathBuf;
 
@@ -20,6 +21,8 @@ pub struct Options {
     /// How many pairs of places are kept with details.
     pub max_races: usize,
     pub determinacy: bool,
+    /// How many bytes of freed blocks are kept before their memory is used again.
+    pub quarantine: u64,
     /// The first thread that is created is a test's, and the program is that test.
     pub test_thread: bool,
     /// How many cells the shadow memory may have.
@@ -36,6 +39,7 @@ impl Default for Options {
             order: 0,
             max_races: 100,
             determinacy: false,
+            quarantine: QUARANTINE,
             test_thread: false,
             most_cells: MOST_CELLS,
         }
@@ -85,6 +89,7 @@ impl Options {
             ("max-races", number) => self.max_races = number.parse().ok()?,
             ("determinacy", "0") => self.determinacy = false,
             ("determinacy", "1") => self.determinacy = true,
+            ("quarantine", bytes) => self.quarantine = bytes.parse().ok()?,
             ("test-thread", "0") => self.test_thread = false,
             ("test-thread", "1") => self.test_thread = true,
             _ => return None,
@@ -100,7 +105,7 @@ mod tests {
     #[test]
     fn words_are_understood_or_named() {
         let (options, unknown) = Options::parse(
-            "logical-threads=4 divide=threads first=right order=5 max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 logical-threads=2147483648 xoutput=3 output=/a/b c",
+            "logical-threads=4 divide=threads first=right order=5 max-races=7 determinacy=1 quarantine=9 test-thread=1 colour=red logical-threads=0 logical-threads=2147483648 xoutput=3 output=/a/b c",
         );
         let expected = Options {
             output: Some(PathBuf::from("/a/b c")),
@@ -110,6 +115,7 @@ mod tests {
             order: 5,
             max_races: 7,
             determinacy: true,
+            quarantine: 9,
             test_thread: true,
             ..Options::default()
         };

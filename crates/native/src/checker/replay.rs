@@ -92,9 +92,13 @@ impl Replayed {
         if let Some(accesses) = self.accesses {
             findings.statistics.accesses = accesses;
         }
-        let mut listed = [0, 0];
+        let mut listed = [0, 0, 0];
         findings.races.retain(|pair| {
-            let listed = &mut listed[usize::from(pair.class == ConflictClass::Race)];
+            let listed = &mut listed[match pair.class {
+                ConflictClass::Race => 0,
+                ConflictClass::UseAfterFree => 1,
+                _ => 2,
+            }];
             *listed += 1;
             *listed <= max_races
         });
@@ -275,6 +279,9 @@ impl Replay {
                 checker.allocated(start, bytes, place);
             }
             Call::Freed { start, place } => checker.freed(start, place),
+            Call::Kept { start, place } => checker.kept(start, place),
+            Call::GivenBack(start) => checker.given_back(start),
+            Call::FreedAgain { start, place } => checker.freed_again(start, place),
             Call::Resized {
                 start,
                 bytes,

@@ -2,8 +2,8 @@
 //! a process.
 //!
 //! ```text
-//! addresses   calls ─ structure ─┬─ heap
-//! shadow                         ├─ holding ─┬─ races
+//! addresses   calls ─ structure ─── holding ─┬─ heap
+//! shadow                                     ├─ races
 //!                                            └─ synchronisation
 //! ```
 

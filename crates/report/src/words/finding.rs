@@ -18,6 +18,21 @@ pub(crate) const MAY_FOLLOW_REMARK: &str =
 /// `write and write to B[0] are not ordered`.
 pub(crate) fn message(finding: &Finding) -> String {
     let (first, second) = (&finding.first, &finding.second);
+    if finding.rule == Rule::UseAfterFree {
+        let preposition = match second.kind {
+            NativeAccessKind::Write => "to",
+            NativeAccessKind::Read | NativeAccessKind::Free => "of",
+        };
+        let again = match second.kind {
+            NativeAccessKind::Free => "second ",
+            NativeAccessKind::Read | NativeAccessKind::Write => "",
+        };
+        return format!(
+            "{again}{} {preposition} {}, which was freed before",
+            kind(second),
+            finding.location
+        );
+    }
     let preposition = match (first.kind, second.kind) {
         (NativeAccessKind::Write, NativeAccessKind::Write) => "to",
         _ => "of",
@@ -40,6 +55,7 @@ pub(crate) fn message(finding: &Finding) -> String {
         Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
         Rule::AtomicOrdered => "happen in either order",
         Rule::ThreadOrdered => "are ordered only by the thread that both tasks asked for",
+        Rule::UseAfterFree => "come one after the other",
     };
     let condition = finding.claim.as_ref().map(|claim| &claim.condition);
     format!(

@@ -183,7 +183,8 @@ pub(crate) fn stronger(answer: &Answer) -> Option<String> {
                 let further = verdict::divides_further(process.division);
                 return further.filter(|_| answer.verdict == Verdict::Certified);
             };
-            let asked = (answer.findings.iter()).any(|finding| finding.rule != Rule::Race);
+            let asked = (answer.findings.iter())
+                .any(|finding| !matches!(finding.rule, Rule::Race | Rule::UseAfterFree));
             // If there are races, only one question is left: whether unseen operations order them.
             let is_worth_it = limit == Limit::Unseen || (answer.verdict != Verdict::Race && !asked);
             is_worth_it.then(|| limit.stronger().to_owned())

@@ -91,6 +91,18 @@ pub enum Call {
         start: u64,
         place: u64,
     },
+    /// The block that was freed last there is kept: its memory is nobody's until it is given back.
+    Kept {
+        start: u64,
+        place: u64,
+    },
+    /// Memory of such a block may be allocated again from here on.
+    GivenBack(u64),
+    /// A kept block is freed once more.
+    FreedAgain {
+        start: u64,
+        place: u64,
+    },
     /// A block has got another size at the same address.
     Resized {
         start: u64,

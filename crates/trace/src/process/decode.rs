@@ -228,6 +228,15 @@ impl Decoder {
                 start: self.address(bytes)?,
                 place: self.place(bytes)?,
             },
+            tag::KEPT => Call::Kept {
+                start: self.address(bytes)?,
+                place: self.place(bytes)?,
+            },
+            tag::GIVEN_BACK => Call::GivenBack(self.address(bytes)?),
+            tag::FREED_AGAIN => Call::FreedAgain {
+                start: self.address(bytes)?,
+                place: self.place(bytes)?,
+            },
             tag::RESIZED => Call::Resized {
                 start: self.address(bytes)?,
                 bytes: bytes.number()?,

@@ -50,6 +50,9 @@ pub(super) mod tag {
     pub(in crate::process) const STAY_END: u8 = 29;
     pub(in crate::process) const ASKS: u8 = 30;
     pub(in crate::process) const READERS: u8 = 31;
+    pub(in crate::process) const KEPT: u8 = 32;
+    pub(in crate::process) const GIVEN_BACK: u8 = 33;
+    pub(in crate::process) const FREED_AGAIN: u8 = 34;
 }
 
 /// The flags of an atomic operation.
@@ -333,6 +336,9 @@ impl Encoder {
                 place,
             } => self.block(tag::ALLOCATED, start, Some(bytes), place),
             Call::Freed { start, place } => self.block(tag::FREED, start, None, place),
+            Call::Kept { start, place } => self.block(tag::KEPT, start, None, place),
+            Call::GivenBack(start) => self.at(tag::GIVEN_BACK, start),
+            Call::FreedAgain { start, place } => self.block(tag::FREED_AGAIN, start, None, place),
             Call::Resized {
                 start,
                 bytes,

@@ -179,6 +179,15 @@ impl Wild {
             21 => Call::StayEnd,
             22 => Call::Asks,
             23 => Call::Readers(self.number()),
+            24 => Call::Kept {
+                start: self.number(),
+                place: self.number(),
+            },
+            25 => Call::GivenBack(self.number()),
+            26 => Call::FreedAgain {
+                start: self.number(),
+                place: self.number(),
+            },
             _ => self.access(),
         }
     }

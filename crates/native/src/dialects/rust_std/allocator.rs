@@ -6,7 +6,7 @@
 //! same memory for one task after the other, by rules of its own. Memory that comes from the C
 //! library directly is seen in [`crate::abi::allocation`].
 
-use crate::abi::allocation::{allocated, freed, reallocated};
+use crate::abi::allocation::{Ending, allocated, caught, ending, freed, kept, reallocated};
 use crate::process;
 use std::ffi::c_void;
 
@@ -59,9 +59,17 @@ unsafe extern "C" fn __finishline_wrap_rust_dealloc(
     bytes: usize,
     alignment: usize,
 ) {
-    freed(block);
     // SAFETY: as above.
-    unheard(|| unsafe { __finishline_real_rust_dealloc(block, bytes, alignment) });
+    let free = || unheard(|| unsafe { __finishline_real_rust_dealloc(block, bytes, alignment) });
+    match freed(block) {
+        Ending::GivenBack => free(),
+        Ending::Kept(known) => {
+            if caught(block, known, free) {
+                kept(block);
+            }
+        }
+        Ending::Again => {}
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -71,9 +79,27 @@ unsafe extern "C" fn __finishline_wrap_rust_realloc(
     alignment: usize,
     new_bytes: usize,
 ) -> *mut c_void {
-    // SAFETY: as above.
-    let moved =
-        unheard(|| unsafe { __finishline_real_rust_realloc(block, bytes, alignment, new_bytes) });
+    let mut moved = std::ptr::null_mut();
+    let mut reallocate = || {
+        // SAFETY: as above.
+        moved = unheard(|| unsafe {
+            __finishline_real_rust_realloc(block, bytes, alignment, new_bytes)
+        });
+    };
+    let waits = match ending(block) {
+        Ending::GivenBack => {
+            reallocate();
+            false
+        }
+        Ending::Kept(known) => caught(block, known, reallocate),
+        Ending::Again => {
+            // SAFETY: as above. What the block had is gone: it was freed before.
+            return unsafe { __finishline_wrap_rust_alloc(new_bytes, alignment) };
+        }
+    };
     reallocated(block, moved, new_bytes);
+    if waits {
+        kept(block);
+    }
     moved
 }
