@@ -352,7 +352,12 @@ impl Answer {
         };
         // Besides that of the program: of a join, a scope or a broadcast.
         let has_finishes = process.statistics.finishes > 1;
-        let limits = [Limit::Synchronised, Limit::ByThread, Limit::Threads];
+        let limits = [
+            Limit::Synchronised,
+            Limit::ByThread,
+            Limit::Threads,
+            Limit::EndedInside,
+        ];
         has_finishes && process.because.is_some_and(|limit| limits.contains(&limit))
     }
 

@@ -85,10 +85,12 @@ pub enum Limit {
     ByThread,
     /// Locks or atomics order conflicting accesses, or may do so.
     Synchronised,
+    /// The process ended inside a task, before others had begun or gone on.
+    EndedInside,
 }
 
 impl Limit {
-    pub const ALL: [Limit; 11] = [
+    pub const ALL: [Limit; 12] = [
         Limit::NothingParallel,
         Limit::Stopped,
         Limit::TimedOut,
@@ -100,6 +102,7 @@ impl Limit {
         Limit::Threads,
         Limit::ByThread,
         Limit::Synchronised,
+        Limit::EndedInside,
     ];
 
     /// The word of JSON reports.
@@ -116,6 +119,7 @@ impl Limit {
             Limit::Threads => "threads",
             Limit::ByThread => "by-thread",
             Limit::Synchronised => "synchronised",
+            Limit::EndedInside => "ended-inside",
         }
     }
 
@@ -147,6 +151,9 @@ impl Limit {
                 "the program asked which thread a task is on: bytes that only tasks on one thread share were taken for what it keeps by thread, and only conflicts between different threads are reported"
             }
             Limit::Synchronised => "locks or atomics order conflicting accesses, or may do so",
+            Limit::EndedInside => {
+                "the process ended inside a task: in another schedule tasks run beside it that had not begun here"
+            }
         }
     }
 
@@ -167,6 +174,7 @@ impl Limit {
                 "use tasks of rayon instead of threads: of these every schedule is covered"
             }
             Limit::ByThread => "`--determinacy` lists the conflicts of tasks on one thread",
+            Limit::EndedInside => "end the program when all tasks are done",
             Limit::Synchronised => {
                 "`--determinacy` lists the conflicts that locks and atomics order"
             }

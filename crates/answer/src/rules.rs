@@ -112,6 +112,8 @@ pub struct ProcessFacts {
     pub unseen: Option<Limit>,
     /// Threads besides the first took part.
     pub threads: bool,
+    /// The process ended inside a task, or before another one had begun.
+    pub ended_inside: bool,
     /// Tasks conflict that were on one thread, and had asked which one that is.
     pub by_thread: bool,
     /// Locks or atomics order conflicting accesses, or may do so.
@@ -136,11 +138,12 @@ pub struct Established {
 /// | the run was ended because its time was over, or by the user | `unknown` | nothing after it was seen |
 /// | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
 /// | threads could not be followed any more | `unknown` | nothing after it was seen |
-/// | the process failed | `trap` | what would have followed was not seen |
+/// | the process failed, or used memory after it was freed | `trap` | what would have followed was not seen |
 /// | the findings are incomplete, or there are none | `unknown` | likewise |
 /// | neither threads besides the first nor a call of the drop-in | `unknown` | nothing was parallel, or nothing was seen of it |
 /// | atomic operations are not seen, or it is not known whether there are some | `observed` | they may order tasks, or decide what these do |
 /// | threads besides the first | `observed` | their order is that of this run |
+/// | the process ended inside a task | `observed` | tasks that had not begun may run beside it |
 /// | conflicts on one thread between tasks that asked for it | `certified-order` | on two threads they may be a race |
 /// | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
 /// | none of these | `certified` | |
@@ -159,6 +162,9 @@ pub fn process(facts: &ProcessFacts) -> Established {
             Extent::ThisSchedule,
             Some(Limit::Threads),
         )
+    } else if facts.ended_inside {
+        let extent = Extent::BegunTasks;
+        (Verdict::Observed, extent, Some(Limit::EndedInside))
     } else if facts.by_thread {
         let extent = Extent::ObservedThreads;
         (Verdict::CertifiedOrder, extent, Some(Limit::ByThread))

@@ -156,16 +156,19 @@ pub enum Extent {
     ObservedThreads,
     ThisSchedule,
     SeenOperations,
+    /// Some tasks had not begun when the process ended.
+    BegunTasks,
     Nothing,
 }
 
 impl Extent {
-    pub const ALL: [Extent; 6] = [
+    pub const ALL: [Extent; 7] = [
         Extent::EverySchedule,
         Extent::ObservedSynchronisation,
         Extent::ObservedThreads,
         Extent::ThisSchedule,
         Extent::SeenOperations,
+        Extent::BegunTasks,
         Extent::Nothing,
     ];
 
@@ -186,6 +189,9 @@ impl Extent {
             }
             Extent::SeenOperations => {
                 "the schedule that was observed, as far as its atomic operations are seen; accesses of code compiled with checks"
+            }
+            Extent::BegunTasks => {
+                "the schedule that was observed, up to where a task ended the process; accesses of code compiled with checks"
             }
             Extent::Nothing => "none",
         }

@@ -24,6 +24,7 @@ pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> Proce
         parallel: findings.has_parallelism(),
         unseen: unseen.limit(),
         threads: findings.threads > 0,
+        ended_inside: findings.ended_inside,
         by_thread: depends_on_threads(findings),
         synchronised: depends_on_synchronisation(findings),
     }
@@ -120,7 +121,8 @@ mod tests {
     #[test]
     fn what_each_run_establishes() {
         use Extent::{
-            EverySchedule, Nothing, ObservedSynchronisation, ObservedThreads, ThisSchedule,
+            BegunTasks, EverySchedule, Nothing, ObservedSynchronisation, ObservedThreads,
+            ThisSchedule,
         };
         use Verdict::{Certified, CertifiedOrder, Observed, Race, Unknown};
         let stop = json!({"what": "spin", "task": 0, "stack": 0});
@@ -169,6 +171,10 @@ mod tests {
             (
                 json!({"threads": 1, "races": pair("race")}),
                 (Race, ThisSchedule, Some(Limit::Threads)),
+            ),
+            (
+                json!({"ended_inside": true, "synchronised": true}),
+                (Observed, BegunTasks, Some(Limit::EndedInside)),
             ),
             (
                 json!({"drop_in": false}),

@@ -9,6 +9,7 @@
 mod baseline;
 mod building;
 mod ending;
+mod faults;
 mod installed;
 mod interface;
 mod lenders;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     trials.extend(recording::trials());
     trials.extend(testing::trials());
     trials.extend(ending::trials());
+    trials.extend(faults::trials());
     trials.extend(baseline::trials());
     trials.extend(lenders::trials());
     trials.extend(programs::trials());

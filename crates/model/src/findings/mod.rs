@@ -64,6 +64,8 @@ record! {
         thread_starts: Vec<ListedStart>,
         /// Whether only the observed order of locks, atomics or threads separates some accesses.
         synchronised: bool,
+        /// Whether the process ended inside a task, or before another one had begun.
+        ended_inside: bool,
         /// The wait in vain that ended the run, if there was one.
         stopped: Option<ListedWait>,
         /// The number of distinct racing pairs, including those that are not listed.
@@ -245,6 +247,7 @@ impl FindingsFile {
             threads: 0,
             thread_starts: Vec::new(),
             synchronised: false,
+            ended_inside: false,
             stopped: None,
             distinct_races: 0,
             stacks: Vec::new(),

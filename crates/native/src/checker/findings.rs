@@ -110,6 +110,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         threads: process.threads,
         thread_starts,
         synchronised: checker.synchronised(),
+        ended_inside: !process.goes_on && checker.has_unfinished_tasks(),
         stopped,
         distinct_races: found.races.distinct() as u64,
         stacks: listing.stacks.addresses,

@@ -244,6 +244,11 @@ impl Checker {
         self.thread.tasks.len() > 1
     }
 
+    /// Whether the running task is inside another one, or tasks have not begun.
+    pub fn has_unfinished_tasks(&self) -> bool {
+        self.has_inner_task() || !self.created.is_empty()
+    }
+
     /// Whether the running thread is on top of all others, not the first one, and has nothing open.
     pub fn can_end_thread(&self) -> bool {
         let topmost = self.threads.in_place.last().copied();

@@ -55,7 +55,7 @@ pub(crate) fn message(finding: &Finding) -> String {
         Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
         Rule::AtomicOrdered => "happen in either order",
         Rule::ThreadOrdered => "are ordered only by the thread that both tasks asked for",
-        Rule::UseAfterFree => "come one after the other",
+        Rule::UseAfterFree => "come one after the other, though the first ends the block",
     };
     let condition = finding.claim.as_ref().map(|claim| &claim.condition);
     format!(

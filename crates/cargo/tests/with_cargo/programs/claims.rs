@@ -45,6 +45,8 @@ pub(crate) struct Site {
 pub(crate) struct Marks {
     pub(crate) required: BTreeSet<Site>,
     pub(crate) optional: BTreeSet<Site>,
+    /// The accesses of pairs of a free and a use behind it.
+    pub(crate) after_free: BTreeSet<Site>,
     /// The lines at which a run may be found to wait.
     pub(crate) waits: BTreeSet<(String, u64)>,
     /// The lines of atomic operations that are not seen.
@@ -140,6 +142,10 @@ impl Marks {
                 Some("unseen") => _ = self.unseen.insert((file.to_owned(), line)),
                 Some("waits") => _ = self.waits.insert((file.to_owned(), line)),
                 Some("race") => words.try_for_each(|word| self.race(file, line, word))?,
+                Some("after-free") => {
+                    let sites = words.map(|kind| site(file, line, kind));
+                    self.after_free.extend(sites);
+                }
                 _ => return Err(format!("{file}:{line}: unknown mark `{mark}`")),
             }
         }
@@ -166,11 +172,15 @@ impl Marks {
         if !["read", "write", "free"].contains(&kind) {
             return Err(format!("{file}:{line}: unknown access `{word}`"));
         }
-        marks.insert(Site {
-            file: file.to_owned(),
-            line,
-            kind: kind.to_owned(),
-        });
+        marks.insert(site(file, line, kind));
         Ok(())
+    }
+}
+
+fn site(file: &str, line: u64, kind: &str) -> Site {
+    Site {
+        file: file.to_owned(),
+        line,
+        kind: kind.to_owned(),
     }
 }

@@ -19,13 +19,15 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
         complaints.compare("the reason", &claims.class.as_deref(), &word(because));
     }
     let pairs: Vec<&Value> = report["races"].as_array().into_iter().flatten().collect();
+    let is_after_free = |pair: &&Value| pair["class"] == "use-after-free";
+    let (after_free, pairs): (Vec<&Value>, Vec<&Value>) =
+        pairs.into_iter().partition(is_after_free);
     let is_race = |pair: &&Value| pair["class"] == "race";
     let (races, ordered): (Vec<&Value>, Vec<&Value>) = pairs.into_iter().partition(is_race);
 
-    let accesses = races
-        .iter()
-        .flat_map(|race| [&race["first"], &race["second"]]);
-    let found: BTreeSet<Site> = accesses.map(site).collect();
+    let used = sites(&after_free);
+    complaints.compare("what is used after its free", &marks.after_free, &used);
+    let found = sites(&races);
     // Programs with other verdicts have no marks of races.
     let (required, optional) = match claims.verdict.as_str() {
         "race" => (marks.required.clone(), marks.optional.clone()),
@@ -100,6 +102,14 @@ fn word(value: &Value) -> Option<&str> {
 
 fn words<'a>(values: impl Iterator<Item = &'a Value>) -> BTreeSet<&'a str> {
     values.filter_map(Value::as_str).collect()
+}
+
+/// The accesses of pairs.
+fn sites(pairs: &[&Value]) -> BTreeSet<Site> {
+    let accesses = pairs
+        .iter()
+        .flat_map(|pair| [&pair["first"], &pair["second"]]);
+    accesses.map(site).collect()
 }
 
 fn site(access: &Value) -> Site {

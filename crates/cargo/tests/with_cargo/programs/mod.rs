@@ -142,7 +142,10 @@ impl Program {
         if matches!(&claims.verdict[..], "certified-order" | "observed") {
             self.check_other_orders(&claims)?;
         }
-        if claims.verdict == "race" || claims.class.as_deref() == Some("unseen") {
+        let mut marks = Marks::default();
+        marks.add(&self.source, &self.text()?)?;
+        let has_findings = claims.verdict == "race" || !marks.after_free.is_empty();
+        if has_findings || claims.class.as_deref() == Some("unseen") {
             let (_, report) = self.run(&finishline, None, &["--format=text"])?;
             let file = workspace().join(&self.source);
             expected::compare(&report, &file.with_extension("stderr"), &self.name)?;
