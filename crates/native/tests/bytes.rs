@@ -300,7 +300,7 @@ impl Pair {
         self.waiting.push(start);
         for byte in start..start + bytes {
             let free = self.oracle.accesses(self.location(byte)).last();
-            self.kept[byte as usize] = Some((free.expect("it was told").clone(), false));
+            self.kept[byte as usize] = Some((*free.expect("it was told"), false));
         }
     }
 
@@ -315,7 +315,7 @@ impl Pair {
 
     /// What is kept from a start on is kept no more.
     fn take_back(&mut self, start: u64) {
-        let Some((free, _)) = self.kept[start as usize].clone() else {
+        let Some((free, _)) = self.kept[start as usize] else {
             return;
         };
         for kept in &mut self.kept[start as usize..] {
