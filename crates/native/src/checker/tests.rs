@@ -8,6 +8,7 @@ use crate::facts::synchronisation::{How, Operation};
 use finishline_model::AccessKind;
 use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
 
+mod kept;
 mod on_threads;
 mod readers;
 
