@@ -285,6 +285,7 @@ mod tests {
             executable: "a.out".to_owned(),
             drop_in: true,
             logical_threads: 16,
+            parallel_code: [20, 7, 20, 8].into_iter().collect(),
             stacks: vec![vec![1, 2], vec![3]],
             tasks: vec![
                 task(0, NativeTaskKind::Main, 0, 0, None),
@@ -341,6 +342,9 @@ mod tests {
         assert_eq!(findings.file, again.file);
         let written: Value = serde_json::from_str(&findings.text()).expect("JSON");
         assert_eq!(written, value);
+        // The first address, then the steps from one to the next.
+        assert_eq!(written["parallel_code"], json!([7, 1, 12]));
+        assert_eq!(findings.parallel_code.addresses(), [7, 8, 20]);
     }
 
     #[test]
@@ -423,6 +427,13 @@ mod tests {
                 json!({"kind": "heap", "start": 0, "size": 8, "stack": 8, "task": 0}),
                 "stack 8",
             ),
+            ("/parallel_code/1", json!(0), "addresses do not ascend"),
+            (
+                "/parallel_code/2",
+                json!(u64::MAX),
+                "addresses do not ascend",
+            ),
+            ("/parallel_code/2", json!("8"), "parallel_code[2]"),
             ("/races/0/class", json!("rice"), "\"rice\""),
             ("/races/0/first/kind", json!("touch"), "touch"),
             ("/races/0/address", json!(-1), "races[0].address"),

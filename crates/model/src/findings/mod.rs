@@ -17,6 +17,7 @@
 //! itself and reads a parsed file through the trait [`Parsed`].
 
 mod entry;
+mod places;
 
 pub use entry::{Malformed, Parsed};
 
@@ -26,6 +27,7 @@ use crate::kinds::{
     ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind, WaitKind,
 };
 use entry::{Entry, member, record, tagged};
+pub use places::Places;
 
 /// The name of the format, in the first field of every file.
 pub const FORMAT: &str = "finishline-findings";
@@ -70,6 +72,9 @@ record! {
         stopped: Option<ListedWait>,
         /// The number of distinct racing pairs, including those that are not listed.
         distinct_races: u64,
+        /// The code that ran in parallel tasks, as far as it is known: accesses that were
+        /// remembered, and the calls of their tasks around them.
+        parallel_code: Places,
         stacks: Vec<Vec<u64>>,
         tasks: Vec<ListedTask>,
         finishes: Vec<ListedFinish>,
@@ -250,6 +255,7 @@ impl FindingsFile {
             ended_inside: false,
             stopped: None,
             distinct_races: 0,
+            parallel_code: Places::default(),
             stacks: Vec::new(),
             tasks: Vec::new(),
             finishes: Vec::new(),

@@ -13,8 +13,9 @@ use finishline_detect::history::Meeting;
 use finishline_model::findings::{
     FindingsFile, FindingsStatistics, ListedAccess, ListedFinish, ListedLock, ListedModule,
     ListedObject, ListedOrder, ListedPair, ListedStart, ListedSynchroniser, ListedTask, ListedWait,
+    Places,
 };
-use finishline_model::hash::IdMap;
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::kinds::rayon::{Division, FirstHalf, INTERFACE_VERSION};
 use finishline_model::kinds::{ConflictClass, NativeAccessKind, SynchroniserKind};
 use finishline_model::{AccessKind, Detector, FinishId, TaskId};
@@ -113,12 +114,31 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         ended_inside: !process.goes_on && checker.has_unfinished_tasks(),
         stopped,
         distinct_races: found.races.distinct() as u64,
+        parallel_code: parallel_code(checker),
         stacks: listing.stacks.addresses,
         tasks,
         finishes,
         races,
         ..FindingsFile::new(DETECTOR)
     }
+}
+
+/// The places of all sites, and of the calls around them. An access becomes a site only while
+/// something is parallel. Calls of a task's creators are left out: they were made before the task.
+fn parallel_code(checker: &Checker) -> Places {
+    let mut places = Vec::new();
+    let mut around = IdSet::default();
+    for site in checker.detection.sites.all() {
+        // Accesses of code that is not instrumented have no place.
+        places.extend((site.at.place != 0).then_some(site.at.place));
+        let calls = checker.calls.outwards(site.at.calls);
+        places.extend(
+            calls
+                .take_while(|(call, _)| around.insert(*call))
+                .map(|(_, place)| place),
+        );
+    }
+    places.into_iter().map(inside_call).collect()
 }
 
 /// Whether what the drop-in told means what the runtime takes it for.

@@ -64,6 +64,11 @@ impl Sites {
         self.all[number as usize].0
     }
 
+    /// All sites so far.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Site> {
+        self.all.iter().map(|(site, _)| site)
+    }
+
     /// The site's context of the running step, if the table has it. Contexts of the step begin at
     /// `begun`.
     #[inline]

@@ -10,6 +10,7 @@ use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
 
 mod kept;
 mod on_threads;
+mod parallel_code;
 mod readers;
 
 /// What the detector can't follow is no reason to call a run clean.

@@ -210,9 +210,14 @@ impl Calls {
 
     /// The places of the calls that a node stands for, innermost first.
     pub fn places(&self, node: CallNode) -> impl Iterator<Item = u64> {
+        self.outwards(node).map(|(_, place)| place)
+    }
+
+    /// The node and those of its callers, each with the place of its innermost call.
+    pub fn outwards(&self, node: CallNode) -> impl Iterator<Item = (CallNode, u64)> {
         std::iter::successors(Some(node), |node| Some(self.parents[node.0 as usize]))
             .take_while(|node| *node != ROOT)
-            .map(|node| self.places[node.0 as usize])
+            .map(|node| (node, self.places[node.0 as usize]))
     }
 }
 
