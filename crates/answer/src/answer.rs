@@ -10,6 +10,7 @@ use crate::process::{Limit, Process};
 use crate::proof::{Kernel, Proof};
 use crate::stored;
 use crate::task::Task;
+use crate::unsafe_code::SurveyedCode;
 use crate::verdict::Verdict;
 use finishline_model::{Detector, Statistics};
 use serde::{Deserialize, Serialize};
@@ -239,6 +240,8 @@ pub struct Suite {
     pub notes: Vec<String>,
     /// Tests of the programs that were started, in the order of the list.
     pub not_run: Vec<NotRun>,
+    /// The `unsafe` code of the user's crates, in the order of the source. None if it is not known.
+    pub unsafe_code: Option<Vec<SurveyedCode>>,
     /// The user ended the command. So nothing is established about all of it.
     pub interrupted: bool,
     /// The part of the tests that was to be run, if not all were.
@@ -332,6 +335,12 @@ impl Answer {
             About::Proof(proof) => Some(proof),
             About::Check(_) | About::Process(_) => None,
         }
+    }
+
+    /// The name of a process among many: its test, or its program.
+    pub fn process_name(&self) -> &str {
+        let test = self.process().and_then(|process| process.test.as_ref());
+        test.unwrap_or(&self.program)
     }
 
     /// The kernels of a proof.

@@ -24,6 +24,7 @@ pub mod shell;
 mod stored;
 pub mod suppressions;
 pub mod task;
+pub mod unsafe_code;
 pub mod verdict;
 
 pub use answer::{About, Answer, Check, Suite};

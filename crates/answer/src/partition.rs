@@ -6,6 +6,7 @@
 //! the names.
 
 use crate::answer::{Answer, Suite};
+use crate::unsafe_code;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -67,7 +68,9 @@ pub fn undivided(command: &[String]) -> Vec<String> {
 /// them, and by test, as libtest lists tests.
 pub fn whole(parts: impl IntoIterator<Item = Suite>) -> Suite {
     let mut whole = Suite::default();
+    let mut surveyed = Vec::new();
     for part in parts {
+        surveyed.extend(part.unsafe_code);
         whole.command = undivided(&part.command);
         whole.answers.extend(part.answers);
         whole.not_run.extend(part.not_run);
@@ -88,6 +91,23 @@ pub fn whole(parts: impl IntoIterator<Item = Suite>) -> Suite {
         (programs.get(&answer.program).copied(), test)
     };
     whole.answers.sort_by_cached_key(place);
+    let names = whole
+        .answers
+        .iter()
+        .map(Answer::process_name)
+        .enumerate()
+        .rev();
+    let order: BTreeMap<String, usize> = names.map(|(at, name)| (name.to_owned(), at)).collect();
+    // The first test that came to some code is the first of all parts.
+    let mut surveyed = surveyed.concat();
+    surveyed.sort_by_key(|it| {
+        it.first.as_ref().map_or(usize::MAX, |name| {
+            order.get(name).copied().unwrap_or(usize::MAX)
+        })
+    });
+    if !surveyed.is_empty() {
+        unsafe_code::add(&mut whole.unsafe_code, surveyed);
+    }
     whole
 }
 

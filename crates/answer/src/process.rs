@@ -6,6 +6,7 @@ use crate::finding::Finding;
 use crate::place::Place;
 use crate::stored;
 use crate::task::{Stack, Task};
+use crate::unsafe_code::UnsafeCode;
 use crate::verdict::Extent;
 use finishline_model::Detector;
 use finishline_model::kinds::WaitKind;
@@ -35,6 +36,8 @@ pub struct Process {
     pub orders: Option<OrdersRun>,
     /// The races that the user's baseline lists. None without a baseline.
     pub known: Option<Known>,
+    /// The `unsafe` code of the user's crates, in the order of the source. None if it is not known.
+    pub unsafe_code: Option<Vec<UnsafeCode>>,
     /// The exit status that the process ended with.
     pub status: u8,
     /// The number of threads that rayon was told.

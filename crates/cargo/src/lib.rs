@@ -6,7 +6,7 @@
 //! 1. [`command`] is what the user starts. It prepares a [`runtime`] for this rustc, opens a
 //!    [`session`], starts cargo with the other three parts in place, and sums up their results.
 //! 2. [`wrapper`] is called by cargo instead of rustc. It adds instrumentation and the runtime
-//!    object, and replaces rayon-core by the drop-in.
+//!    object, replaces rayon-core by the drop-in, and lists the user's [`unsafe_code`].
 //! 3. [`runner`] is called by cargo, or by nextest, instead of the program. It runs the program, or
 //!    each of its tests, in a process and collects the findings.
 //! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and notes that.
@@ -23,6 +23,7 @@
 mod arguments;
 mod command;
 mod course;
+mod diagnostics;
 mod harness;
 mod libtest;
 mod nextest;
@@ -46,6 +47,7 @@ mod standard_library;
 mod toolchain;
 mod trace_file;
 mod transcript;
+mod unsafe_code;
 mod ward;
 mod wrapper;
 

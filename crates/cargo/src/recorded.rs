@@ -75,6 +75,7 @@ fn add_names(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem>
     let names = reporter.asking(run, run.failure.as_deref(), |question| {
         let question = Question {
             unseen: reporter.unseen(&findings),
+            unsafe_code: reporter.unsafe_code(&findings),
             suppressions: None,
             ..question
         };
@@ -204,6 +205,7 @@ pub fn analyze<R: Read + Seek>(
         suppressions: asked.suppressions,
         baseline: None,
         unseen: kept.names.unseen(),
+        unsafe_code: kept.names.unsafe_code(),
     };
     Ok(finishline_symbols::symbolise_by(
         &findings,

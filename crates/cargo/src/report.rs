@@ -11,6 +11,7 @@ use crate::options::{Color, Format, Options, Subcommand};
 use crate::orders::{Ran, Shown};
 use crate::run::{CutShort, Run};
 use crate::session::Session;
+use crate::unsafe_code;
 use finishline_answer::answer::About;
 use finishline_answer::baseline::{Baseline, KnownRace};
 use finishline_answer::exit_status::{has_findings, has_use_after_free, suite_exit_status};
@@ -18,15 +19,17 @@ use finishline_answer::finding::{Suppressed, SuppressionEntry};
 use finishline_answer::partition::{self, Partition};
 use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
+use finishline_answer::unsafe_code::UnsafeCode;
 use finishline_answer::{Answer, Suite, Verdict};
 use finishline_report::{Selection, Style};
-use finishline_symbols::{Executables, Findings, Position, Question, Unseen};
+use finishline_symbols::{Executables, Findings, Position, ProgramsUnsafe, Question, Unseen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What is known about a run, for the results of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub(crate) struct Reporter<'a> {
     suppressions: BTreeMap<PathBuf, Suppressions>,
     baseline: Option<Baseline>,
     executables: Executables,
+    /// The unsafe code of programs, as far as it is known. None if nobody asks for it.
+    unsafe_code: Option<Mutex<BTreeMap<PathBuf, Option<ProgramsUnsafe>>>>,
 }
 
 /// A run in the user's words: its own answer and those of instrumented processes that it started.
@@ -71,7 +76,16 @@ impl<'a> Reporter<'a> {
             suppressions,
             baseline: read_baseline(&session.options)?,
             executables: Executables::default(),
+            unsafe_code: None,
         })
+    }
+
+    /// Reports unsafe code as well. For runs that are told once more later, that can wait.
+    pub(crate) fn with_unsafe_code(self) -> Reporter<'a> {
+        Reporter {
+            unsafe_code: Some(Mutex::default()),
+            ..self
+        }
     }
 
     /// Whether conflicts that are no races are listed too, and how many of either kind.
@@ -92,6 +106,17 @@ impl<'a> Reporter<'a> {
     pub(crate) fn unseen(&self, findings: &Findings) -> Unseen {
         let directory = Path::new(&self.session.command.directory);
         self.executables.unseen(findings, directory)
+    }
+
+    /// The unsafe code of a process's program, if it is wanted and known.
+    pub(crate) fn unsafe_code(&self, findings: &Findings) -> Option<Vec<UnsafeCode>> {
+        let programs = self.unsafe_code.as_ref()?;
+        let mut programs = programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = PathBuf::from(&findings.executable);
+        let of_program = || unsafe_code::of_program(&path).map(ProgramsUnsafe::new);
+        let program = programs.entry(path.clone()).or_insert_with(of_program);
+        let directory = Path::new(&self.session.command.directory);
+        Some(program.as_mut()?.reached(findings, directory))
     }
 
     /// Asks about a run. `failure` says how it failed, if it did.
@@ -130,6 +155,7 @@ impl<'a> Reporter<'a> {
             baseline: self.baseline.as_ref(),
             cut_short: run.cut_short.map(CutShort::limit),
             unseen: Unseen::default(),
+            unsafe_code: None,
         })
     }
 
@@ -177,6 +203,7 @@ impl<'a> Reporter<'a> {
             };
             let question = Question {
                 unseen: self.unseen(&findings),
+                unsafe_code: self.unsafe_code(&findings),
                 ..question
             };
             let answer = finishline_symbols::symbolise(&findings, &question);
@@ -211,6 +238,9 @@ impl<'a> Reporter<'a> {
             let told = told.unwrap_or_else(|| self.tell(run, run.failure.as_deref()));
             suite.answers.extend(told.processes);
             suite.notes.extend(told.notes);
+            if self.session.subcommand == Subcommand::Test {
+                suite.survey();
+            }
         }
         if self.session.subcommand.tests() && !suite.interrupted {
             suite.notes.extend(match self.session.subcommand {
@@ -223,6 +253,9 @@ impl<'a> Reporter<'a> {
         if course.doc_tests_skipped {
             let note = "doc tests are skipped: rustdoc builds them in a way that can't be checked";
             suite.notes.push(note.to_owned());
+        }
+        if !self.is_told_alone(&suite) {
+            suite.survey();
         }
         self.write(&suite)?;
         if suite.partition.is_none() {
@@ -328,14 +361,19 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// Whether the report is that of one process, not of a suite.
+    fn is_told_alone(&self, suite: &Suite) -> bool {
+        let is_run = self.session.subcommand == Subcommand::Run;
+        is_run && suite.notes.is_empty() && suite.answers.len() == 1
+    }
+
     fn document(&self, suite: &Suite, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let options = &self.session.options;
         let Some(format) = options.format.of_report() else {
             return finishline_report::write_junit(suite, out);
         };
-        let alone = self.session.subcommand == Subcommand::Run && suite.notes.is_empty();
         match suite.answers.as_slice() {
-            [run] if alone => {
+            [run] if self.is_told_alone(suite) => {
                 finishline_report::write(run, format, Selection::default(), style, out)
             }
             // The races of tests have been reported already.

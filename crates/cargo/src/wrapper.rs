@@ -12,8 +12,11 @@
 //! an error. A later minor version compiles if its interface is still this one.
 
 use crate::overlay::overlay;
+use crate::run::Ended;
 use crate::session::{Compiler, Session};
-use crate::{Problem, sources};
+use crate::unsafe_code::{self, List};
+use crate::{Problem, diagnostics, sources};
+use finishline_symbols::ListedUnsafe;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The flags for every instrumented crate.
-const INSTRUMENTATION: [&str; 5] = [
+const INSTRUMENTATION: [&str; 6] = [
     "-Zsanitizer=thread",
     // Our runtime answers the calls of the instrumentation, not the runtime that comes with rustc.
     "-Zexternal-clangrt",
@@ -32,6 +35,8 @@ const INSTRUMENTATION: [&str; 5] = [
     // Neither the standard library nor the drop-in is instrumented.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
     "-Cforce-frame-pointers=yes",
+    // Otherwise functions that do the same become one, and all are reported by its name and lines.
+    "-Zmerge-functions=disabled",
 ];
 
 /// What instrumented code can find out about itself: `cfg(finishline)`.
@@ -44,8 +49,8 @@ const RAYON: &str = "rayon";
 const RAYON_CORE_MAJOR: &str = "1";
 const RAYON_CORE_MINORS: [&str; 2] = ["12", "13"];
 
-/// Compiles a crate. The process becomes the compiler, so this returns only if that can't be
-/// started.
+/// Compiles a crate. For the user's own crates, the compiler's messages are read. Otherwise the
+/// process becomes the compiler, and this returns only if that can't be started.
 pub(crate) fn compile(
     session: &Session,
     rustc: &OsStr,
@@ -75,6 +80,7 @@ pub(crate) fn compile(
             ));
             command.args(call.debug_information());
             command.args(call.crates_apart());
+            call.list_unsafe(Vec::new())?;
         }
         Unit::Instrumented => {
             match call.crate_name.as_deref() {
@@ -97,6 +103,12 @@ pub(crate) fn compile(
             // Programs with a harness of their own are not marked, and run as a whole.
             if call.is_test {
                 call.mark(harness_mark)?;
+            }
+            match (call.is_users(), call.tells_cargo()) {
+                (true, true) => return call.compile_and_list(command),
+                // What it has is not known, so there is no list.
+                (true, false) => {}
+                (false, _) => call.list_unsafe(Vec::new())?,
             }
         }
     }
@@ -341,14 +353,56 @@ impl Call {
         Ok(arguments)
     }
 
-    /// Creates the file beside the program that is to be built.
-    fn mark(&self, mark: fn(&Path) -> PathBuf) -> Result<(), Problem> {
-        let folder = self.values("--out-dir").pop();
-        let (Some(folder), Some(name)) = (folder, &self.crate_name) else {
+    /// Whether the crate is the user's own. Cargo caps the lints of all packages without a path.
+    fn is_users(&self) -> bool {
+        self.values("--cap-lints").is_empty() || env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
+    }
+
+    /// Whether rustc writes its messages as cargo reads them.
+    fn tells_cargo(&self) -> bool {
+        self.values("--error-format") == ["json"]
+    }
+
+    /// Compiles one of the user's crates, and lists its unsafe code.
+    fn compile_and_list(&self, mut command: Command) -> Result<u8, Problem> {
+        command.arg(diagnostics::TOLD_UNSAFE);
+        let crate_name = self.crate_name.as_deref().unwrap_or_default();
+        let compiled = diagnostics::run(&mut command, crate_name);
+        let (status, code) =
+            compiled.map_err(|error| Problem::start(command.get_program(), error))?;
+        if status.success() {
+            self.list_unsafe(code)?;
+        }
+        Ok(Ended::from(status).status())
+    }
+
+    /// Writes the list of the crate's unsafe code.
+    fn list_unsafe(&self, code: Vec<ListedUnsafe>) -> Result<(), Problem> {
+        let Some((folder, name)) = self.output() else {
             return Ok(());
         };
+        let used = self.values("--extern");
+        let uses = used
+            .iter()
+            .filter_map(|used| unsafe_code::list_of_used(used));
+        let uses = uses.collect();
+        List { code, uses }.write(&folder, &name)
+    }
+
+    /// The folder for what rustc makes of the crate, and the name of its files there.
+    fn output(&self) -> Option<(PathBuf, String)> {
+        let folder = self.values("--out-dir").pop()?;
+        let name = self.crate_name.as_ref()?;
         let suffix = self.codegen("extra-filename").pop().unwrap_or_default();
-        let mark = mark(&Path::new(&folder).join(format!("{name}{suffix}")));
+        Some((folder.into(), format!("{name}{suffix}")))
+    }
+
+    /// Creates the file beside the program that is to be built.
+    fn mark(&self, mark: fn(&Path) -> PathBuf) -> Result<(), Problem> {
+        let Some((folder, name)) = self.output() else {
+            return Ok(());
+        };
+        let mark = mark(&folder.join(name));
         File::create(&mark).map_err(|error| Problem::write(&mark, error))?;
         Ok(())
     }

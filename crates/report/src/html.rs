@@ -10,7 +10,7 @@ use crate::bench::seconds;
 use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
 use crate::words::task::{self as task_words, Shown};
 use crate::words::{self, deadlock, position, proof as proof_words};
-use crate::{Selection, is_noteworthy, orders, tree};
+use crate::{Selection, is_noteworthy, orders, tree, unsafe_card};
 use finishline_answer::answer::{About, Answer, Exploration, Failure, NotRun, Suite, Watch};
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
@@ -57,6 +57,9 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
     if let Some(unseen) = words::all_unseen(processes) {
         details += &definition("unseen", &escape(&unseen));
     }
+    if let Some(code) = words::unsafe_code::of_suite(suite) {
+        details += &definition("unsafe", &escape(&code));
+    }
     for note in words::notes(suite) {
         details += &definition("note", &escape(&note));
     }
@@ -68,11 +71,12 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
         command = escape(&command),
     );
     body += &processes_card(suite);
+    body.extend(unsafe_card::of_suite(suite));
     let answers = suite.answers.iter().enumerate();
     for (number, answer) in answers.filter(|(_, answer)| is_noteworthy(answer)) {
         body += &format!(
             "<h2 class=\"name\" id=\"process-{number}\">{}</h2>\n",
-            escape(words::process_name(answer))
+            escape(answer.process_name())
         );
         body += &answer_body(answer, Selection::default());
     }
@@ -118,6 +122,7 @@ fn answer_body(answer: &Answer, selection: Selection) -> String {
             body.extend(check.watched.iter().map(|it| watch_card(answer, it)));
         }
         About::Process(process) => {
+            body.extend(unsafe_card::of_process(answer, process));
             body.extend(process.stopped.iter().map(|it| stopped_card(answer, it)));
         }
         About::Proof(proof) => body += &proof_body(proof, selection),
@@ -146,6 +151,9 @@ fn header(answer: &Answer) -> String {
         details += &definition("detector", &escape(detector.name()));
     }
     details += &definition("guarantee", &escape(&words::guarantee(answer)));
+    if let Some(code) = words::unsafe_code::of_process(answer) {
+        details += &definition("unsafe", &escape(&code));
+    }
     if let Some(stronger) = words::stronger(answer) {
         details += &definition("stronger", &escape(&stronger));
     }
@@ -310,7 +318,7 @@ fn access(lines: &SourceLines, access: &FoundAccess, common: usize) -> String {
 }
 
 /// A place, its text, and the function that contains it.
-fn source(place: &Place, function: Option<&str>) -> String {
+pub(crate) fn source(place: &Place, function: Option<&str>) -> String {
     let function = function.map(|function| format!(" in {}", escape(function)));
     format!(
         "{} <span class=\"place\">{}{}</span>",
@@ -491,7 +499,7 @@ fn watch_card(answer: &Answer, watch: &Watch) -> String {
 /// All processes, with links to those that are told below, and the tests that were not run.
 fn processes_card(suite: &Suite) -> String {
     let row = |(number, answer): (usize, &Answer)| {
-        let name = escape(words::process_name(answer));
+        let name = escape(answer.process_name());
         let limit = answer.because().map_or("", |limit| limit.because());
         format!(
             "<tr class=\"{tone}\"><td><span class=\"tag\">{verdict}</span></td><td>{name}</td>\
@@ -629,7 +637,7 @@ fn definition(term: &str, value: &str) -> String {
     format!("<dt>{term}</dt><dd>{value}</dd>\n")
 }
 
-fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 

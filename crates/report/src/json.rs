@@ -22,6 +22,7 @@ use finishline_answer::place::Place;
 use finishline_answer::process::Process;
 use finishline_answer::proof::{Kernel, ParameterRange, Proof, ReadSources};
 use finishline_answer::task::{Created, Stack, Step, Task, WhyParallel};
+use finishline_answer::unsafe_code::UnsafeCode;
 use finishline_answer::verdict::Verdict;
 use std::io;
 
@@ -59,6 +60,12 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
                 "why": it.why.word(),
             }),
             "partition": parts::node(suite)?,
+            "unsafe_code": suite.unsafe_code.as_ref().map(|all| Node::list(all, |it| {
+                unsafe_code(&it.code).with(object! {
+                    "processes": it.processes,
+                    "first": it.first.as_ref(),
+                })
+            })),
             "reports": Node::list(&suite.answers, |answer| report(answer, Selection::default())),
         })
         .write(out)
@@ -131,6 +138,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                     "stack": stack(&stopped.stack),
                 }),
                 "watch": Node::NULL,
+                "unsafe_code": process.unsafe_code.as_ref().map(|all| Node::list(all, unsafe_code)),
                 "logical_threads": process.logical_threads,
                 "division": process.division.word(),
                 "orders": process.orders.map(|orders| object! {
@@ -186,6 +194,18 @@ fn limits(process: &Process) -> Node {
             "function": &atomic.function,
             "place": atomic.place.as_ref().map(place),
         }),
+    }
+}
+
+/// Code that is marked as `unsafe`.
+fn unsafe_code(code: &UnsafeCode) -> Node {
+    let [line, column] = code.end;
+    object! {
+        "kind": code.kind.word(),
+        "name": code.kind.name(),
+        "place": place(&code.place),
+        "end": object! { "line": line, "column": column },
+        "reached": code.reached,
     }
 }
 

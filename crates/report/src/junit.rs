@@ -120,7 +120,7 @@ impl Program {
                 escape(&String::from_utf8_lossy(&report)),
             );
         }
-        self.case(words::process_name(answer), &body);
+        self.case(answer.process_name(), &body);
         Ok(())
     }
 

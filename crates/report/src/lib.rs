@@ -26,6 +26,7 @@ mod rows;
 mod sarif;
 mod text;
 mod tree;
+mod unsafe_card;
 mod words;
 
 pub use parts::{NoPartOfSuite, read_part};

@@ -9,6 +9,7 @@
 use crate::node::{Node, object};
 use finishline_answer::answer::{Answer, NotRun, Suite};
 use finishline_answer::partition::{Partition, digest};
+use finishline_answer::unsafe_code::SurveyedCode;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 
@@ -23,6 +24,7 @@ struct Opening {
     notes: Vec<String>,
     not_run: Vec<NotRun>,
     interrupted: bool,
+    unsafe_code: Option<Vec<SurveyedCode>>,
 }
 
 /// The field `partition` of a suite; `null` if it is no part.
@@ -37,6 +39,7 @@ pub(crate) fn node(suite: &Suite) -> io::Result<Node> {
         notes: suite.notes.clone(),
         not_run: suite.not_run.clone(),
         interrupted: suite.interrupted,
+        unsafe_code: suite.unsafe_code.clone(),
     };
     let mut records = vec![serde_json::to_string(&opening)?];
     for answer in &suite.answers {
@@ -141,5 +144,6 @@ fn suite(stored: &Stored) -> Option<Suite> {
         interrupted: opening.interrupted,
         partition: Some(opening.partition),
         elsewhere: opening.elsewhere,
+        unsafe_code: opening.unsafe_code,
     })
 }

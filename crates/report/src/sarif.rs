@@ -504,7 +504,7 @@ impl Log<'_> {
             location(Some(&at.place), &text, None, None)
         });
         let at = points.next().unwrap_or_else(|| {
-            let program = Some(words::process_name(self.answer));
+            let program = Some(self.answer.process_name());
             let near = failure.near.as_ref();
             let text = near.map_or("where is not known", |near| near.text.as_str());
             location(near, text, program, None)

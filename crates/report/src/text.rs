@@ -452,6 +452,9 @@ impl Page {
             self.labelled("", "known", BOLD, &known);
         }
         self.labelled("", "guarantee", BOLD, &words::guarantee_by(answer));
+        if let Some(code) = words::unsafe_code::of_process(answer) {
+            self.labelled("", "unsafe", BOLD, &code);
+        }
         if let Some(stronger) = words::stronger(answer) {
             self.labelled("", "stronger", BOLD, &stronger);
         }
@@ -480,7 +483,7 @@ impl Page {
     fn suite(&mut self, suite: &Suite) {
         self.labelled("", "summary", BOLD, &words::suite(suite));
         for answer in suite.answers.iter().filter(|answer| is_noteworthy(answer)) {
-            let name = words::process_name(answer);
+            let name = answer.process_name();
             self.folded("  ", &format!("{}: {name}", answer.verdict));
         }
         let processes = suite.answers.iter().filter_map(Answer::process);
@@ -489,6 +492,9 @@ impl Page {
         }
         if let Some(unseen) = words::all_unseen(processes) {
             self.labelled("", "unseen", BOLD, &unseen);
+        }
+        if let Some(code) = words::unsafe_code::of_suite(suite) {
+            self.labelled("", "unsafe", BOLD, &code);
         }
         for note in words::notes(suite) {
             self.labelled("", "note", BOLD, &note);

@@ -133,6 +133,17 @@ fn first_crate(path: &str) -> Option<&str> {
     }
 }
 
+/// Whether a function belongs to a type, or has the type among its parameters: one of the paths in
+/// its name begins with the type's crate and goes through the type's name.
+pub(crate) fn mentions(function: &str, of_crate: &str, name: &str) -> bool {
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let mut paths = function.split(|c| !is_of_path(c));
+    paths.any(|path| {
+        let mut parts = path.split("::");
+        parts.next() == Some(of_crate) && parts.any(|part| part == name)
+    })
+}
+
 /// The method of rayon's public interface that a function implements. None for rayon's internals.
 pub(crate) fn method(function: &str) -> Option<String> {
     const INNER: [&str; 5] = ["plumbing", "registry", "job", "unwind", "task"];
@@ -322,6 +333,26 @@ mod tests {
             ("::", Origin::System),
         ] {
             assert_eq!(origin(function, None), expected, "{function}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_found_in_the_names_of_functions() {
+        for (function, expected) in [
+            ("<a::Output>::put", true),
+            ("<a::m::Output<u8>>::put::{closure#0}", true),
+            ("<a::Output as core::ops::drop::Drop>::drop", true),
+            ("core::ptr::drop_in_place::<a::Output>", true),
+            ("<&mut a::Output as a::Put>::put", true),
+            ("a::Output<T>::put", true),
+            ("<b::Output>::put", false),
+            ("<b::a::Output>::put", false),
+            ("<a::Outputs>::put", false),
+            ("Output", false),
+            ("put", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(function, "a", "Output"), expected, "{function}");
         }
     }
 

@@ -9,6 +9,7 @@
 //!                            ├─ answer                             the verdict, its extent
 //!                            └─ failure                            the place of a failure
 //!  executable ───── locked ──── unseen                              unseen atomic operations
+//!  compiler's list ──────────── unsafe_code                         where parallel tasks were
 //! ```
 //!
 //! [`read`] refuses a damaged file. [`symbolise`] never fails: facts that debug information lacks
@@ -28,11 +29,14 @@ mod modules;
 mod names;
 mod sources;
 mod tasks;
+mod unsafe_code;
 mod unseen;
+mod variables;
 
 pub use failure::Position;
 pub use findings::{Findings, Unusable, parse, read};
 pub use names::KeptNames;
+pub use unsafe_code::{ListedKind, ListedUnsafe, ProgramsUnsafe};
 pub use unseen::{Executables, Unseen};
 
 use finishline_answer::answer::{About, Answer, Failure};
@@ -47,6 +51,7 @@ use finishline_answer::process::{Known, Limit, Process, ProcessStatistics, Start
 use finishline_answer::rules::{self, ProcessFacts};
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_answer::task::{Frame, Origin, Stack};
+use finishline_answer::unsafe_code::UnsafeCode;
 use finishline_model::Detector;
 use finishline_model::findings::{
     ListedAccess, ListedLock, ListedObject, ListedPair, ListedSynchroniser,
@@ -86,6 +91,8 @@ pub struct Question<'a> {
     pub baseline: Option<&'a Baseline>,
     /// The operations that the instrumentation left out of the program.
     pub unseen: Unseen,
+    /// The `unsafe` code of the program, if it is known.
+    pub unsafe_code: Option<Vec<UnsafeCode>>,
 }
 
 /// Describes the result of the run in the user's words.
@@ -97,7 +104,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
 pub fn symbolise_and_keep(findings: &Findings, question: &Question) -> (Answer, KeptNames) {
     let mut teller = Teller::new(findings, question);
     let answer = describe(&mut teller);
-    let names = teller.modules.names(&answer.lines, &question.unseen);
+    let names = teller.modules.names(&answer.lines, question);
     let failed = answer.failure.as_ref().and_then(|it| it.near.as_ref());
     let names = names.of_failure(failed);
     (answer, names)
@@ -160,6 +167,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
         process.started = started;
         process.stopped = stopped;
         process.known = known;
+        process.unsafe_code.clone_from(&question.unsafe_code);
         process.logical_threads = findings.logical_threads;
         process.division = findings.division;
         process.statistics = ProcessStatistics {
@@ -223,6 +231,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             stopped: None,
             orders: None,
             known: None,
+            unsafe_code: None,
             status: question.status,
             logical_threads: 0,
             division: Division::None,

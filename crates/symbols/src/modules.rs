@@ -8,22 +8,23 @@
 //! changed since, gives frames without names. In place of the files there may be what was looked up
 //! in them earlier ([`KeptNames`]).
 
+use crate::Question;
 use crate::failure::Position;
 use crate::function_names::{demangled, origin};
 use crate::globals;
 use crate::names::KeptNames;
 use crate::sources::{REACH, Sources};
-use crate::unseen::Unseen;
 use addr2line::Loader;
 use finishline_answer::location::Object;
 use finishline_answer::place::{Place, SourceLines};
 use finishline_answer::task::{Frame, Origin, Stack};
 use finishline_model::findings::ListedModule;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::path::Path;
 
 pub(crate) struct Modules<'f> {
-    modules: &'f [ListedModule],
+    modules: Cow<'f, [ListedModule]>,
     /// The opened modules, by number. None for a module that could not be opened.
     opened: FxHashMap<usize, Option<Loader>>,
     looked_up: FxHashMap<u64, Vec<Frame>>,
@@ -36,6 +37,21 @@ pub(crate) struct Modules<'f> {
 
 impl<'f> Modules<'f> {
     pub(crate) fn new(modules: &'f [ListedModule], base: &Path) -> Modules<'f> {
+        Modules::of(Cow::Borrowed(modules), base)
+    }
+
+    /// One file, by addresses in it.
+    pub(crate) fn of_file(path: &str, base: &Path) -> Modules<'static> {
+        let file = ListedModule {
+            path: path.to_owned(),
+            bias: 0,
+            start: 0,
+            end: u64::MAX,
+        };
+        Modules::of(Cow::Owned(vec![file]), base)
+    }
+
+    fn of(modules: Cow<'f, [ListedModule]>, base: &Path) -> Modules<'f> {
         Modules {
             modules,
             opened: FxHashMap::default(),
@@ -49,7 +65,7 @@ impl<'f> Modules<'f> {
     /// No files, but what was looked up in them.
     pub(crate) fn by_names(names: &KeptNames) -> Modules<'f> {
         Modules {
-            modules: &[],
+            modules: Cow::Borrowed(&[]),
             opened: FxHashMap::default(),
             looked_up: names.frames(),
             globals: names.globals(),
@@ -59,8 +75,8 @@ impl<'f> Modules<'f> {
     }
 
     /// What was looked up, and the lines of an answer.
-    pub(crate) fn names(&self, lines: &SourceLines, unseen: &Unseen) -> KeptNames {
-        KeptNames::collect(&self.looked_up, &self.globals, lines, unseen)
+    pub(crate) fn names(&self, lines: &SourceLines, question: &Question) -> KeptNames {
+        KeptNames::collect(&self.looked_up, &self.globals, lines, question)
     }
 
     /// The global variable that an address belongs to.
@@ -74,8 +90,8 @@ impl<'f> Modules<'f> {
     }
 
     fn look_up_global(&mut self, address: u64) -> Object {
-        let found = self.module(address).and_then(|(_, module, in_file)| {
-            let global = globals::find(&module.path, in_file)?;
+        let found = self.module(address).and_then(|(number, in_file)| {
+            let global = globals::find(&self.modules[number].path, in_file)?;
             Some((in_file - global.address, global))
         });
         let Some((offset, global)) = found else {
@@ -124,18 +140,18 @@ impl<'f> Modules<'f> {
         frames
     }
 
-    /// The module that contains an address, and the address in its file.
-    fn module(&self, address: u64) -> Option<(usize, &'f ListedModule, u64)> {
+    /// The number of the module that contains an address, and the address in its file.
+    fn module(&self, address: u64) -> Option<(usize, u64)> {
         let holds = |module: &ListedModule| (module.start..module.end).contains(&address);
         let number = self.modules.iter().position(holds)?;
-        let module = &self.modules[number];
-        Some((number, module, address.wrapping_sub(module.bias)))
+        Some((number, address.wrapping_sub(self.modules[number].bias)))
     }
 
     fn look_up(&mut self, pc: u64) -> Vec<Frame> {
-        let Some((number, module, address)) = self.module(pc) else {
+        let Some((number, address)) = self.module(pc) else {
             return vec![nameless(pc, None)];
         };
+        let module = &self.modules[number];
         let opened = self.opened.entry(number).or_insert_with(|| {
             let is_file = std::fs::metadata(&module.path).is_ok_and(|file| file.is_file());
             is_file.then(|| Loader::new(&module.path).ok()).flatten()

@@ -5,11 +5,13 @@
 //! text. Later they take the place of the files ([`symbolise_by`](crate::symbolise_by)). There are
 //! names for what the findings mention and for nothing else.
 
+use crate::Question;
 use crate::unseen::Unseen;
 use finishline_answer::location::Object;
 use finishline_answer::place::{Place, SourceLines};
 use finishline_answer::process::UnseenAtomic;
 use finishline_answer::task::{Frame, Origin};
+use finishline_answer::unsafe_code::{UnsafeCode, UnsafeKind};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,9 @@ pub struct KeptNames {
     /// Where the process failed. Traces of earlier versions don't have it.
     #[serde(default)]
     failed: Option<NamedPlace>,
+    /// None if it is not known. Traces of earlier versions don't have it.
+    #[serde(default)]
+    unsafe_code: Option<Vec<NamedUnsafe>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,13 +84,30 @@ struct NamedOperation {
     place: Option<NamedPlace>,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NamedUnsafe {
+    kind: NamedUnsafeKind,
+    place: NamedPlace,
+    end: [u32; 2],
+    reached: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum NamedUnsafeKind {
+    Block,
+    Function(String),
+    #[serde(rename = "impl")]
+    Implementation(String),
+}
+
 impl KeptNames {
     /// Collects what was looked up for an answer.
     pub(crate) fn collect(
         frames: &FxHashMap<u64, Vec<Frame>>,
         globals: &FxHashMap<u64, Object>,
         lines: &SourceLines,
-        unseen: &Unseen,
+        question: &Question,
     ) -> KeptNames {
         let mut names = KeptNames {
             frames: frames
@@ -112,13 +134,15 @@ impl KeptNames {
                     text: text.to_owned(),
                 })
                 .collect(),
-            unseen: match unseen {
+            unseen: match &question.unseen {
                 Unseen::Operations(operations) => {
                     Some(operations.iter().map(NamedOperation::from).collect())
                 }
                 Unseen::Unknown => None,
             },
             failed: None,
+            unsafe_code: (question.unsafe_code.as_ref())
+                .map(|code| code.iter().map(NamedUnsafe::from).collect()),
         };
         names.frames.sort_by_key(|frame| frame.address);
         names.globals.sort_by_key(|global| global.address);
@@ -177,6 +201,42 @@ impl KeptNames {
                 });
                 Unseen::Operations(operations.collect())
             }
+        }
+    }
+
+    /// The `unsafe` code of the program, if it is known.
+    pub fn unsafe_code(&self) -> Option<Vec<UnsafeCode>> {
+        let code = self.unsafe_code.as_ref()?;
+        Some(code.iter().map(NamedUnsafe::code).collect())
+    }
+}
+
+impl From<&UnsafeCode> for NamedUnsafe {
+    fn from(code: &UnsafeCode) -> NamedUnsafe {
+        NamedUnsafe {
+            kind: match &code.kind {
+                UnsafeKind::Block => NamedUnsafeKind::Block,
+                UnsafeKind::Function(name) => NamedUnsafeKind::Function(name.clone()),
+                UnsafeKind::Implementation(name) => NamedUnsafeKind::Implementation(name.clone()),
+            },
+            place: NamedPlace::from(&code.place),
+            end: code.end,
+            reached: code.reached,
+        }
+    }
+}
+
+impl NamedUnsafe {
+    fn code(&self) -> UnsafeCode {
+        UnsafeCode {
+            kind: match &self.kind {
+                NamedUnsafeKind::Block => UnsafeKind::Block,
+                NamedUnsafeKind::Function(name) => UnsafeKind::Function(name.clone()),
+                NamedUnsafeKind::Implementation(name) => UnsafeKind::Implementation(name.clone()),
+            },
+            place: self.place.place(),
+            end: self.end,
+            reached: self.reached,
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::locked::{self, Locked};
 use crate::modules::Modules;
 use finishline_answer::process::{Limit, UnseenAtomic};
 use finishline_answer::task::{Frame, Origin};
-use finishline_model::findings::ListedModule;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -90,13 +89,7 @@ impl Executables {
 }
 
 fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
-    let file = [ListedModule {
-        path: path.to_owned(),
-        bias: 0,
-        start: 0,
-        end: u64::MAX,
-    }];
-    let mut modules = Modules::new(&file, directory);
+    let mut modules = Modules::of_file(path, directory);
     let mut operations = Vec::new();
     for instruction in &locked.instructions {
         for operation in written(*instruction, locked, &mut modules) {

@@ -22,6 +22,7 @@ mod sarif;
 mod settings;
 mod suites;
 mod testing;
+mod unsafe_code;
 mod unseen;
 
 use libtest_mimic::Arguments;
@@ -51,5 +52,6 @@ fn main() -> ExitCode {
     trials.extend(suites::trials());
     trials.extend(orders::trials());
     trials.extend(unseen::trials());
+    trials.extend(unsafe_code::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -1,14 +1,16 @@
 //! The phrases that more than one format prints, so that they never differ.
 //!
 //! This file has phrases about whole answers, [`finding`] about pairs of accesses, [`task`] about
-//! tasks and stacks, [`deadlock`] about tasks that wait, [`proof`] about proofs. All results may
-//! contain unescaped text of the user. The format must escape it, with [`printable`] for text that
-//! a person reads. The sentences about verdicts and guarantees are in `finishline_answer::verdict`.
+//! tasks and stacks, [`unsafe_code`] about where tasks were, [`deadlock`] about tasks that wait,
+//! [`proof`] about proofs. All results may contain unescaped text of the user. The format must
+//! escape it, with [`printable`] for text that a person reads. The sentences about verdicts and
+//! guarantees are in `finishline_answer::verdict`.
 
 pub(crate) mod deadlock;
 pub(crate) mod finding;
 pub(crate) mod proof;
 pub(crate) mod task;
+pub(crate) mod unsafe_code;
 
 use finishline_answer::answer::{
     About, Answer, Check, Determinacy, Differing, Exploration, Failure, OrderedBlock, StateOfOrder,
@@ -430,7 +432,7 @@ fn started(started: &Started) -> String {
 }
 
 /// The first of several things in full, and how many more there are. None if there are none.
-fn listed(mut all: Vec<String>) -> Option<String> {
+pub(crate) fn listed(mut all: Vec<String>) -> Option<String> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
     if more > 0 {
@@ -526,12 +528,6 @@ pub(crate) fn notes(suite: &Suite) -> Vec<String> {
         )),
     }
     notes
-}
-
-/// The name of a process among many: its test, or its program.
-pub(crate) fn process_name(answer: &Answer) -> &str {
-    let test = answer.process().and_then(|process| process.test.as_ref());
-    test.unwrap_or(&answer.program)
 }
 
 /// The text with everything escaped that does not show as itself. Control characters could drive a

@@ -580,6 +580,7 @@ summary: 6 processes: 1 certified, 2 race, 1 trap, 1 unknown, 1 with nothing par
   race: tests::bumps
   unknown: tests::waits
   trap: tests::sums_up
+unsafe: parallel tasks reached 2 of 3 blocks; not seen in: src/main.rs:14:5
 note: 3 doc tests were not run
 ";
     assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
@@ -587,6 +588,54 @@ note: 3 doc tests were not run
 
 fn page(run: &Answer) -> String {
     render(run, Format::Html, Style::default())
+}
+
+/// Each piece of code is listed once, with the first process that reached it.
+#[test]
+fn a_suite_has_one_list_of_unsafe_code() {
+    let suite = native_runs::suite();
+    let all = value(&render_suite(&suite, Format::Json, Style::default()));
+    let code = all["unsafe_code"].as_array().expect("a list").iter();
+    let code: Vec<Value> = code
+        .map(|it| {
+            json!([
+                it["place"]["line"],
+                it["reached"],
+                it["processes"],
+                it["first"]
+            ])
+        })
+        .collect();
+    let expected = [
+        json!([10, true, 1, "tests::bumps"]),
+        json!([12, true, 2, "tests::clean"]),
+        json!([14, false, 0, null]),
+    ];
+    assert_eq!(code, expected);
+    for report in all["reports"].as_array().expect("reports") {
+        assert_eq!(report["unsafe_code"], Value::Null);
+    }
+    let page = render_suite(&suite, Format::Html, Style::default());
+    for shown in [
+        "<td>reached by tests::bumps</td>",
+        "<td>reached by tests::clean and 1 more</td>",
+        "src/main.rs:14:5</span></td><td></td>",
+    ] {
+        assert!(page.contains(shown), "{shown} in {page}");
+    }
+}
+
+/// Where nothing was parallel, nothing can have been reached.
+#[test]
+fn an_idle_process_is_not_asked_for_its_unsafe_code() {
+    let mut idle = native_runs::idle();
+    let code = native_runs::process(&mut native_runs::unsafe_code())
+        .unsafe_code
+        .take();
+    native_runs::process(&mut idle).unsafe_code = code;
+    let text = render(&idle, Format::Text, Style::default());
+    assert!(!text.contains("unsafe"), "{text}");
+    assert!(!page(&idle).contains("Unsafe code"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use finishline_answer::process::{
 use finishline_answer::task::{
     Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Stack, Step, Task, WhyParallel,
 };
+use finishline_answer::unsafe_code::{UnsafeCode, UnsafeKind};
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
 use finishline_model::kinds::rayon::Division;
@@ -35,6 +36,8 @@ pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
         ("native-unseen", unseen(), 0),
         ("native-unseen-race", unseen_race(), 66),
         ("native-divided", divided(), 0),
+        ("native-unsafe", unsafe_code(), 0),
+        ("native-unsafe-reached", unsafe_reached(), 0),
         ("native-idle", idle(), 4),
         ("native-stopped", stopped(), 4),
         ("native-failed", failed(), 3),
@@ -66,6 +69,7 @@ pub(crate) fn certified() -> Answer {
             stopped: None,
             orders: None,
             known: None,
+            unsafe_code: None,
             status: 0,
             logical_threads: 16,
             division: Division::Items,
@@ -85,6 +89,39 @@ pub(crate) fn certified() -> Answer {
 fn divided() -> Answer {
     judged(certified(), Verdict::Certified, |process| {
         process.division = Division::Partly;
+    })
+}
+
+fn unsafe_at(line: u32, kind: UnsafeKind, reached: bool) -> UnsafeCode {
+    UnsafeCode {
+        place: at(line, 5, "unsafe { cell.write(cell.read() + 1) }"),
+        end: [line, 43],
+        kind,
+        reached,
+    }
+}
+
+/// Parallel tasks were seen in some of the unsafe code.
+pub(crate) fn unsafe_code() -> Answer {
+    judged(certified(), Verdict::Certified, |process| {
+        let mut code = vec![
+            unsafe_at(3, UnsafeKind::Function("bump".to_owned()), true),
+            unsafe_at(5, UnsafeKind::Function("clear".to_owned()), false),
+            unsafe_at(
+                7,
+                UnsafeKind::Implementation("Sync for Table<T>".to_owned()),
+                false,
+            ),
+        ];
+        code.extend((10..20).map(|line| unsafe_at(line, UnsafeKind::Block, line == 10)));
+        process.unsafe_code = Some(code);
+    })
+}
+
+/// Parallel tasks were seen in all of it.
+fn unsafe_reached() -> Answer {
+    judged(certified(), Verdict::Certified, |process| {
+        process.unsafe_code = Some(vec![unsafe_at(10, UnsafeKind::Block, true)]);
     })
 }
 
@@ -583,6 +620,17 @@ pub(crate) fn hostile() -> Answer {
         function: EVIL.to_owned(),
         place,
     };
+    let code = |kind| UnsafeCode {
+        kind,
+        place: evil(),
+        end: [9, 9],
+        reached: false,
+    };
+    process(&mut run).unsafe_code = Some(vec![
+        code(UnsafeKind::Block),
+        code(UnsafeKind::Function(EVIL.to_owned())),
+        code(UnsafeKind::Implementation(EVIL.to_owned())),
+    ]);
     process(&mut run).unseen = vec![atomic(Some(EVIL), Some(evil())), atomic(None, None)];
     run.lines = SourceLines::of_file(EVIL, EVIL);
     run
@@ -595,16 +643,22 @@ pub(crate) fn suite() -> Suite {
         process(&mut run).replay = format!("cargo finishline test -- --exact tests::{name}");
         run
     };
-    Suite {
+    let with_code = |reached: [bool; 3], mut run: Answer| {
+        let lines = [10, 12, 14].into_iter().zip(reached);
+        let code = lines.map(|(line, reached)| unsafe_at(line, UnsafeKind::Block, reached));
+        process(&mut run).unsafe_code = Some(code.collect());
+        run
+    };
+    let mut suite = Suite {
         command: vec![
             "cargo".to_owned(),
             "finishline".to_owned(),
             "test".to_owned(),
         ],
         answers: vec![
-            named("clean", certified()),
-            named("idle", idle()),
-            named("bumps", racy()),
+            named("clean", with_code([false, true, false], certified())),
+            named("idle", with_code([false; 3], idle())),
+            named("bumps", with_code([true, true, false], racy())),
             named("waits", stopped()),
             named("sums_up", failed()),
             named("accepted", suppressed()),
@@ -616,7 +670,9 @@ pub(crate) fn suite() -> Suite {
             why: WhyNotRun::Ignored,
         }],
         ..Suite::default()
-    }
+    };
+    suite.survey();
+    suite
 }
 
 fn at(line: u32, column: u32, text: &str) -> Place {
