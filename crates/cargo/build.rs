@@ -1,5 +1,8 @@
 //! Collects the sources of the runtime and of the rayon-core drop-in. They become part of the tool.
 //!
+//! The sources are in other rooms. The folder `runtime` has a symbolic link to each of them, and
+//! cargo follows the links when it packages this crate, so a published package has the files.
+//!
 //! Writes `sources.rs` with the table of files. Sources are taken as they are. Manifests are
 //! reduced to what a build needs: a user's machine has neither our tests and benches nor their
 //! dependencies, and may have no network.
@@ -11,20 +14,17 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// The packages of the workspace that is built on the user's machine.
-const RUNTIME: [&str; 4] = [
-    "crates/native",
-    "crates/detect",
-    "crates/model",
-    "crates/trace",
-];
+/// The packages of the workspace that is built on the user's machine. `runtime` has the sources of
+/// each under its name, and its manifest.
+const RUNTIME: [&str; 4] = ["native", "detect", "model", "trace"];
 /// The package that programs are linked with.
-const LINKED: &str = "crates/native";
+const LINKED: &str = "native";
 /// The user's own build compiles this package in place of rayon-core.
-const DROP_IN: &str = "crates/rayon-core";
+const DROP_IN: &str = "rayon-core";
 
-/// Its own sources, and those that replace sources of rayon.
-const DROP_IN_SOURCES: [&str; 2] = ["src", "rayon"];
+/// Its own sources, and those that replace sources of rayon: their folder in `runtime`, and in the
+/// package.
+const DROP_IN_SOURCES: [(&str, &str); 2] = [("rayon-core", "src"), ("rayon", "rayon")];
 
 /// Detectors run at each access of the checked program. So their speed matters more than the time
 /// to compile them.
@@ -38,44 +38,44 @@ panic = "abort"
 fn main() {
     // Read at run time, because two checkouts may share the compiled script.
     let package = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
-    let checkout = Path::new(&package).join("../..");
+    let sources = Path::new(&package).join("runtime");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut files = Files {
         table: Vec::new(),
         hasher: DefaultHasher::new(),
     };
 
-    let workspace = manifest(&checkout.join("Cargo.toml"));
+    let workspace = manifest(&sources.join("workspace.toml"));
     files.made(
         &out,
         "Cargo.toml",
         &runtime_workspace(workspace).to_string(),
     );
     for package in RUNTIME {
-        let mut reduced = build_only(manifest(&checkout.join(package).join("Cargo.toml")));
+        let mut reduced = build_only(manifest(&sources.join(format!("{package}.toml"))));
         if package == LINKED {
             // Built as a Rust library as well, it could not be optimised as a whole.
             let kinds = Value::Array(vec![Value::String("staticlib".to_owned())]);
             let library = Table::from_iter([("crate-type".to_owned(), kinds)]);
             reduced.insert("lib".to_owned(), Value::Table(library));
         }
-        let name = format!("{package}/Cargo.toml");
+        let name = format!("crates/{package}/Cargo.toml");
         files.made(&out, &name, &reduced.to_string());
-        files.folder(&checkout, &format!("{package}/src"));
+        files.folder(&sources.join(package), &format!("crates/{package}/src"));
     }
-    for folder in DROP_IN_SOURCES {
-        files.folder(&checkout, &format!("{DROP_IN}/{folder}"));
+    for (folder, place) in DROP_IN_SOURCES {
+        files.folder(&sources.join(folder), &format!("crates/{DROP_IN}/{place}"));
     }
 
-    let symbols = checkout.join(LINKED).join("symbols.txt");
-    let drop_in = manifest(&checkout.join(DROP_IN).join("Cargo.toml"));
+    let symbols = sources.join("symbols.txt");
+    let drop_in = manifest(&sources.join(format!("{DROP_IN}.toml")));
     let edition = drop_in["package"]["edition"].as_str();
     files
         .hasher
         .write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
     watch(&symbols);
     // Crates built by another version of the wrapper can't be reused.
-    let wrapper = checkout.join("crates/cargo/src/wrapper.rs");
+    let wrapper = Path::new(&package).join("src/wrapper.rs");
     files
         .hasher
         .write(&fs::read(&wrapper).expect("the wrapper's source"));
@@ -133,21 +133,20 @@ impl Files {
     }
 
     /// Adds all Rust files below a folder, in an order that does not depend on the machine.
-    fn folder(&mut self, checkout: &Path, folder: &str) {
-        let path = checkout.join(folder);
-        watch(&path);
+    fn folder(&mut self, folder: &Path, destination: &str) {
+        watch(folder);
         let entries =
-            fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut names: Vec<String> = entries
             .map(|entry| entry.expect("a readable folder").file_name())
             .map(|name| name.into_string().expect("our files have plain names"))
             .collect();
         names.sort();
         for name in names {
-            let inner = format!("{folder}/{name}");
-            let path = checkout.join(&inner);
+            let inner = format!("{destination}/{name}");
+            let path = folder.join(&name);
             if path.is_dir() {
-                self.folder(checkout, &inner);
+                self.folder(&path, &inner);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 self.add(inner, path);
             }
@@ -168,9 +167,9 @@ fn manifest(path: &Path) -> Table {
 }
 
 fn runtime_workspace(mut manifest: Table) -> Table {
-    let members = RUNTIME.map(|package| Value::String(package.to_owned()));
+    let members = RUNTIME.map(|package| Value::String(format!("crates/{package}")));
     let workspace = manifest.get_mut("workspace").and_then(Value::as_table_mut);
-    let workspace = workspace.expect("the checkout is a workspace");
+    let workspace = workspace.expect("the manifest of a workspace");
     workspace.insert("members".to_owned(), Value::Array(members.to_vec()));
     workspace.remove("exclude");
     let release: Table = RUNTIME_PROFILE.parse().expect("a profile");

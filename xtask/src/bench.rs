@@ -37,7 +37,7 @@ pub(crate) const BENCHES: [Bench; 8] = [
     },
     Bench {
         name: "prove",
-        command: "cargo run --release --quiet --package finishline-cli --bin finishline -- bench prove",
+        command: "cargo run --release --quiet --package finishline --bin finishline -- bench prove",
         shows: "time to prove the programs and parallel blocks of the polyhedral paper's Table 1",
     },
     Bench {

@@ -30,6 +30,12 @@ impl CommandLine {
         }
     }
 
+    /// Adds arguments, which may have spaces.
+    pub(crate) fn and(mut self, arguments: &[String]) -> CommandLine {
+        self.arguments.extend_from_slice(arguments);
+        self
+    }
+
     pub(crate) fn env(mut self, name: &'static str, value: impl fmt::Display) -> CommandLine {
         self.environment.push((name, value.to_string()));
         self

@@ -54,10 +54,10 @@ const SCENES: [Scene; 4] = [
 pub(crate) fn run(_: &[String]) -> Outcome {
     prerequisites::ensure_build()?;
     println!("== Building finishline");
-    CommandLine::new("cargo build --release --package finishline-cli").run()?;
+    CommandLine::new("cargo build --release --package finishline").run()?;
     for scene in &SCENES {
         let line = CommandLine::new(&format!(
-            "cargo run --release --quiet --package finishline-cli --bin {} -- {}",
+            "cargo run --release --quiet --package finishline --bin {} -- {}",
             scene.command, scene.arguments
         ));
         println!("\n== {}\n$ {line}", scene.before);

@@ -11,6 +11,7 @@ mod bless;
 mod command;
 mod demo;
 mod field;
+mod package;
 mod prerequisites;
 mod soak;
 mod suite;
@@ -38,7 +39,7 @@ struct Command {
     run: fn(&[String]) -> Outcome,
 }
 
-const COMMANDS: [Command; 8] = [
+const COMMANDS: [Command; 10] = [
     Command {
         name: "demo",
         arguments: "",
@@ -80,6 +81,18 @@ const COMMANDS: [Command; 8] = [
         arguments: "[--programs N] [--seed S]",
         about: "compare detectors and oracle on N random programs from a new seed",
         run: soak::run,
+    },
+    Command {
+        name: "package",
+        arguments: "[OPTION]…",
+        about: "make the packages of a release; takes the options of cargo package",
+        run: package::package,
+    },
+    Command {
+        name: "publish",
+        arguments: "[OPTION]…",
+        about: "publish the packages of a release; takes the options of cargo publish",
+        run: package::publish,
     },
     Command {
         name: "help",

@@ -27,25 +27,12 @@ struct Prerequisite {
     packages: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 2] = [
-    // rustc calls it to link.
-    Prerequisite {
-        what: "C linker `cc`",
-        probes: &["cc --version"],
-        packages: "gcc libc6-dev",
-    },
-    // isl, the integer sets of the prover, is built from its source.
-    Prerequisite {
-        what: "set of tools (autoconf, automake, libtool, make) to build isl",
-        probes: &[
-            "autoconf --version",
-            "automake --version",
-            "libtoolize --version",
-            "make --version",
-        ],
-        packages: "autoconf automake libtool make",
-    },
-];
+/// rustc calls it to link. It also compiles isl, the integer sets of the prover.
+const PREREQUISITES: [Prerequisite; 1] = [Prerequisite {
+    what: "C compiler `cc`",
+    probes: &["cc --version"],
+    packages: "gcc libc6-dev",
+}];
 
 /// Everything that a build of the workspace needs.
 pub(crate) fn ensure_build() -> Outcome {

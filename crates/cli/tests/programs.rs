@@ -395,7 +395,7 @@ impl<'a> Case<'a> {
         let difference = difference(&blessed, report);
         complaints.add(&format!(
             "the report differs from {path}:\n{difference}\
-             to accept it: {BLESS}=1 cargo test -p finishline-cli --test programs -- {program}"
+             to accept it: {BLESS}=1 cargo test -p finishline --test programs -- {program}"
         ));
         Ok(())
     }

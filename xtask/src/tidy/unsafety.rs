@@ -10,8 +10,9 @@ use super::files::TextFile;
 use super::rust_source::RustSource;
 
 /// Rooms that may use `unsafe`: `detect` for its shadow memory, `jit` for the memory and the code
-/// of compiled programs, `native` and `rayon-core`, which are linked into native programs.
-const ALLOWED: [&str; 4] = ["detect", "jit", "native", "rayon-core"];
+/// of compiled programs, `native` and `rayon-core`, which are linked into native programs, and
+/// `isl`, for bindings that are not in the repository.
+const ALLOWED: [&str; 5] = ["detect", "isl", "jit", "native", "rayon-core"];
 
 /// Words after an `unsafe` without a note: declarations, whose callers have a note, and attributes
 /// that give a symbol its name.

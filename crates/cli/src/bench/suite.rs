@@ -38,7 +38,7 @@ macro_rules! benchmark {
         Benchmark {
             name: stringify!($name),
             source: include_str!(concat!(
-                "../../../../programs/esp-bags/",
+                "../../programs/esp-bags/",
                 stringify!($name),
                 ".fin"
             )),

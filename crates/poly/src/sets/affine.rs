@@ -4,8 +4,8 @@ use super::handle::{Handle, checked, printed, stop, wrapper};
 use super::set::Set;
 use super::{Isl, Result, Stop};
 use crate::symbols::{Naming, Symbol};
-use isl_rs as isl;
-use isl_rs::DimType;
+use finishline_isl as isl;
+use finishline_isl::DimType;
 
 wrapper! {
     /// A value in terms of symbols. Where none of its pieces holds it has no value.

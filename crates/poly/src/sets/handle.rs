@@ -1,7 +1,7 @@
 //! Handles of isl's objects. A handle may be null, and every operation says whether it failed.
 
 use super::{Result, Stop, is_over};
-use isl_rs as isl;
+use finishline_isl as isl;
 
 pub(super) fn stop(context: &isl::Context, error: &isl::LibISLError) -> Stop {
     context.reset_error();

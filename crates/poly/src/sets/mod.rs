@@ -16,8 +16,8 @@ pub(crate) use affine::Affine;
 pub(crate) use set::{Linear, Set, System};
 
 use crate::symbols::Symbol;
+use finishline_isl as isl;
 use handle::{Handle, checked};
-use isl_rs as isl;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;

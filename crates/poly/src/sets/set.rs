@@ -4,8 +4,8 @@ use super::affine::Affine;
 use super::handle::{Handle, checked, printed, stop, wrapper};
 use super::{Result, Stop};
 use crate::symbols::{Naming, Symbol};
-use isl_rs as isl;
-use isl_rs::DimType;
+use finishline_isl as isl;
+use finishline_isl::DimType;
 
 wrapper! {
     /// A condition on symbols.

@@ -89,7 +89,7 @@ macro_rules! benchmark {
         Benchmark {
             name: stringify!($name),
             source: include_str!(concat!(
-                "../../../../../programs/drdp/",
+                "../../../programs/drdp/",
                 stringify!($name),
                 ".fin"
             )),

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCE: &str = include_str!("../../../../../programs/drdp/matmul.rs");
+const SOURCE: &str = include_str!("../../../programs/drdp/matmul.rs");
 
 /// The rows and the base case, by size. The paper has the first.
 const ARGUMENTS: [[i64; 2]; 3] = [[128, 64], [512, 64], [128, 64]];

@@ -58,7 +58,7 @@ macro_rules! benchmark {
         Benchmark {
             name: stringify!($name),
             source: include_str!(concat!(
-                "../../../../../programs/fastracer/",
+                "../../../programs/fastracer/",
                 stringify!($name),
                 ".fin"
             )),

@@ -19,7 +19,7 @@ macro_rules! benchmark {
         Benchmark {
             name: stringify!($name),
             source: include_str!(concat!(
-                "../../../../../programs/zipper/",
+                "../../../programs/zipper/",
                 stringify!($name),
                 ".fin"
             )),
