@@ -10,6 +10,7 @@ mod bench;
 mod bless;
 mod command;
 mod demo;
+mod dist;
 mod field;
 mod package;
 mod prerequisites;
@@ -39,7 +40,7 @@ struct Command {
     run: fn(&[String]) -> Outcome,
 }
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 11] = [
     Command {
         name: "demo",
         arguments: "",
@@ -81,6 +82,12 @@ const COMMANDS: [Command; 10] = [
         arguments: "[--programs N] [--seed S]",
         about: "compare detectors and oracle on N random programs from a new seed",
         run: soak::run,
+    },
+    Command {
+        name: "dist",
+        arguments: "",
+        about: "make an archive with the commands, for people who do not build them",
+        run: dist::run,
     },
     Command {
         name: "package",

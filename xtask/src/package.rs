@@ -44,7 +44,7 @@ fn pack(subcommand: &str, arguments: &[String]) -> Outcome {
 }
 
 /// The folder with the files of `isl-rs`.
-fn isl_rs() -> Result<PathBuf, String> {
+pub(crate) fn isl_rs() -> Result<PathBuf, String> {
     let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
     let scratch = root().join("target/isl-rs");
     upstream::from_registry(cargo, &root().join("crates/isl"), &scratch)

@@ -224,7 +224,7 @@ impl Transcript {
 
 /// The value of a field with a string, in a JSON object on one line. The strings that are looked up
 /// are names and paths: an escape in them is kept as it is.
-fn string_field<'a>(message: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn string_field<'a>(message: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = message.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()
 }

@@ -107,6 +107,12 @@ struct Everything {
     program: Vec<OsString>,
 }
 
+/// The command line, for manual pages and completions.
+pub(crate) fn command_line() -> Command {
+    let command = Cli::command().name("cargo-finishline");
+    command.bin_name("cargo finishline")
+}
+
 /// Reads the command line. For help, versions and mistakes it ends the process.
 pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     // Cargo starts `cargo-finishline finishline …`.

@@ -64,6 +64,11 @@ const RACE: u8 = 66;
 /// libtest's status for a failed test. Cargo stops at it.
 const CARGO_FAILED: u8 = 101;
 
+/// The options of the tool, for manual pages and completions.
+pub fn command_line() -> clap::Command {
+    arguments::command_line()
+}
+
 /// The whole tool. The way this process was started decides which part it is.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();

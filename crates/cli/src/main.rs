@@ -19,6 +19,7 @@ mod graph;
 mod merge;
 mod options;
 mod outcome;
+mod pages;
 mod part;
 mod pieces;
 mod program;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::BenchFin(options) => bench::one::one_of_fin(&options),
         Command::Detectors(options) => detectors::detectors(&options),
         Command::Explain(options) => explain::explain(&options),
+        Command::Pages(options) => pages::pages(&options),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Detectors(DetectorsOptions),
     /// Explain an error code or a verdict
     Explain(ExplainOptions),
+    /// Write manual pages and shell completions for both commands
+    Pages(PagesOptions),
 }
 
 /// A program, its arguments and what it may use.
@@ -531,6 +533,13 @@ pub(crate) struct DetectorsOptions {
 pub(crate) struct ExplainOptions {
     /// An error code such as E0303, or a verdict such as certified-order; none lists them all
     pub(crate) code: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct PagesOptions {
+    /// Where `man` and shells look for theirs, e.g. ~/.local/share
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Which detector answers.
