@@ -34,6 +34,7 @@ fn clean(program: &str, test: &str) -> Answer {
             started: vec![],
             stopped: None,
             orders: None,
+            unsafe_code: None,
             known: None,
             status: 0,
             logical_threads: 16,
