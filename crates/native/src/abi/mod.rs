@@ -310,9 +310,7 @@ macro_rules! atomics {
                             releases: releases(order),
                         };
                         atomic(&operation, $bytes, order, place);
-                        if operation.before == operation.after {
-                            looked(at as u64, u64::from(before), place);
-                        }
+                        looked(at as u64, u64::from(before), place);
                         before
                     }
                 };
@@ -352,9 +350,7 @@ macro_rules! atomics {
                     releases: releases(order),
                 };
                 atomic(&operation, $bytes, order, place);
-                if result.is_err() {
-                    looked(at as u64, u64::from(before), place);
-                }
+                looked(at as u64, u64::from(before), place);
                 before
             }
         }

@@ -43,6 +43,7 @@ impl Checker {
     /// only one, does not stay.
     #[inline(always)]
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
+        self.thread.spin.accesses(address);
         self.note_access(kind, address, bytes, here, false);
         if !self.begins_anew(kind, address, bytes, here) && !self.stays(kind, address, bytes) {
             self.access_slowly(kind, address, bytes, here, Manner::Plain);
@@ -114,6 +115,7 @@ impl Checker {
         self.glance.count_access();
         let stays = |cell| self.glance.stays(kind, cell);
         if !self.detection.shadow.all(address, bytes, stays) {
+            self.thread.spin.accesses(address);
             self.note_access(kind, address, bytes, here, true);
             self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }

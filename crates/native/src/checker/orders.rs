@@ -41,6 +41,11 @@ impl Orders {
         }
     }
 
+    /// Whether the tasks run as they do if nobody asks for an order.
+    pub(super) fn is_usual(&self) -> bool {
+        self.number == 0
+    }
+
     /// Whether the right half of the next join runs first.
     pub fn right_first(&mut self) -> bool {
         match self.number {

@@ -14,22 +14,79 @@ pub struct Stopped {
     pub task: TaskId,
 }
 
-/// How often in a row a thread has read the same value of an atomic variable at the same place.
+/// How often in a row a thread has looked at nothing but a few atomic variables, and has found the
+/// same values at the same places. Who waits may look at several, in a loop, and may also change
+/// them forth and back. Who computes meanwhile accesses something that its step has not accessed
+/// before.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Spin {
-    /// The address, the value, the place, and the number of tasks that there were.
-    look: (u64, u64, u64, usize),
+    looks: Few<Look>,
+    /// Where accesses were made that changed what is remembered, or might have.
+    accesses: Few<u64>,
+    /// The number of tasks that there were.
+    tasks: usize,
     times: u64,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Look {
+    address: u64,
+    value: u64,
+    place: u64,
+}
+
+/// How many different looks, or accesses, may belong to one loop that waits.
+const FEW: usize = 8;
+
+/// The latest ones, without repetitions.
+#[derive(Clone, Copy, Default, Debug)]
+struct Few<T> {
+    latest: [T; FEW],
+    /// The one that is replaced next.
+    oldest: usize,
+}
+
+impl<T: PartialEq> Few<T> {
+    /// Whether it was not among them.
+    #[inline]
+    fn add(&mut self, one: T) -> bool {
+        let is_new = !self.latest.contains(&one);
+        if is_new {
+            self.latest[self.oldest] = one;
+            self.oldest = (self.oldest + 1) % FEW;
+        }
+        is_new
+    }
 }
 
 /// After this number of looks a task waits for ever. A task that waits for a bounded time reads a
 /// clock, or stops after some thousands of looks.
 const SPINS: u64 = 2_000_000;
+/// The same in another order than the usual one. A run that is ended there counts for nothing.
+const SPINS_IN_OTHER_ORDERS: u64 = 100_000;
 
 /// A thread that only waits makes fewer accesses than this before it lets others run.
 const OTHERS_ONLY_WAIT: u64 = 1000;
 
 impl Spin {
+    fn add(&mut self, look: Look, tasks: usize) {
+        if self.tasks != tasks {
+            (self.tasks, self.times) = (tasks, 0);
+        }
+        if self.looks.add(look) {
+            self.times = 0;
+        }
+        self.times += 1;
+    }
+
+    /// The task makes an access that may be the first of its step there.
+    #[inline]
+    pub(super) fn accesses(&mut self, address: u64) {
+        if self.times > 0 && self.accesses.add(address) {
+            self.times = 0;
+        }
+    }
+
     /// Other threads ran and made this many accesses.
     pub(super) fn others_made(&mut self, accesses: u64) {
         if accesses > OTHERS_ONLY_WAIT {
@@ -52,16 +109,26 @@ pub enum Looking {
 }
 
 impl Checker {
-    /// Notes that an atomic variable was read, or could not be changed.
+    /// Notes that an atomic operation has found this value.
     pub fn looks_at(&mut self, address: u64, value: u64, place: u64) -> Looking {
-        let look = (address, value, place, self.structure.tasks());
-        if self.thread.spin.look != look {
-            self.thread.spin = Spin { look, times: 0 };
+        // Nobody could change it, and what the program accesses is not followed.
+        if self.glance.is_alone() {
+            return Looking::Perhaps;
         }
-        self.thread.spin.times += 1;
-        match self.thread.spin.times {
-            SPINS.. => {
-                self.thread.spin.times = 0;
+        let look = Look {
+            address,
+            value,
+            place,
+        };
+        let spin = &mut self.thread.spin;
+        spin.add(look, self.structure.tasks());
+        let most = match self.orders.is_usual() {
+            true => SPINS,
+            false => SPINS_IN_OTHER_ORDERS,
+        };
+        match spin.times {
+            times if times >= most => {
+                spin.times = 0;
                 Looking::WaitingForEver(self.would_stop(WaitKind::Spin, place))
             }
             times if times.is_multiple_of(PATIENCE) => Looking::Waiting,
@@ -77,5 +144,99 @@ impl Checker {
             at: self.position(place),
             task: self.structure.running(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checker::Here;
+    use crate::checker::options::Options;
+    use crate::facts::structure::TaskKind;
+    use finishline_model::{AccessKind, FinishId};
+
+    /// In a task beside its creator.
+    fn with_order(order: u32) -> Checker {
+        let options = Options {
+            order,
+            ..Options::default()
+        };
+        let mut checker = Checker::new(options, 0..0, 0..0).unwrap();
+        checker.begin_task(THREAD, FinishId::ROOT, 7, 0);
+        checker
+    }
+
+    const THREAD: TaskKind = TaskKind::Thread;
+
+    /// After how many rounds of so many looks, each finding what `value` says, a task waits for
+    /// ever.
+    fn rounds(order: u32, variables: u64, value: impl Fn(u64, u64) -> u64) -> Option<u64> {
+        let mut checker = with_order(order);
+        (0..SPINS).find(|round| {
+            (0..variables).any(|variable| {
+                let looking = checker.looks_at(8 * variable, value(*round, variable), 7);
+                matches!(looking, Looking::WaitingForEver(_))
+            })
+        })
+    }
+
+    #[test]
+    fn whoever_looks_at_a_few_variables_over_and_over_waits() {
+        for variables in 1..=FEW as u64 {
+            let before = rounds(0, variables, |_, _| 5).expect("it waits");
+            assert!(before.abs_diff(SPINS / variables) < 10, "{variables}");
+        }
+        let soon = rounds(3, 2, |_, _| 5).expect("it waits");
+        assert!(soon.abs_diff(SPINS_IN_OTHER_ORDERS / 2) < 10);
+    }
+
+    #[test]
+    fn whoever_looks_at_many_variables_or_sees_a_change_goes_on() {
+        assert_eq!(rounds(3, FEW as u64 + 1, |_, _| 5), None);
+        let counts = |round, variable| if variable == 1 { round / 1000 } else { 5 };
+        assert_eq!(rounds(3, 2, counts), None);
+    }
+
+    #[test]
+    fn a_new_task_may_be_what_is_waited_for() {
+        let mut checker = with_order(0);
+        for round in 0..2 * SPINS {
+            assert!(!matches!(
+                checker.looks_at(8, 5, 7),
+                Looking::WaitingForEver(_)
+            ));
+            if round == SPINS - 10 {
+                checker.begin_task(THREAD, FinishId::ROOT, 7, 0);
+            }
+            if round == 2 * SPINS - 20 {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_computes_meanwhile_goes_on() {
+        for (stride, waits) in [(8, false), (0, true)] {
+            let mut checker = with_order(3);
+            let mut waited = false;
+            for round in 0..2 * SPINS_IN_OTHER_ORDERS {
+                let here = Here {
+                    place: 9,
+                    stack_pointer: u64::MAX,
+                };
+                let address = 0x10_0000 + stride * round;
+                checker.access(AccessKind::Read, address, 8, here);
+                let looking = checker.looks_at(8, 5, 7);
+                waited |= matches!(looking, Looking::WaitingForEver(_));
+            }
+            assert_eq!(waited, waits);
+        }
+    }
+
+    #[test]
+    fn while_nothing_is_parallel_nobody_waits() {
+        let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
+        let waits = |_| !matches!(checker.looks_at(8, 5, 7), Looking::Perhaps);
+        assert!(!(0..2 * SPINS).any(waits));
     }
 }
