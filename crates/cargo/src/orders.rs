@@ -5,6 +5,11 @@
 //! (`crates/native/src/checker/orders.rs` has the list). The first order that shows a race or a
 //! failure is told. If none does, the usual one is, with how many there were.
 //!
+//! Parallel iterators are divided down to single items, so that no two items seem to be in order.
+//! But then each item has a state of its own in `fold` and `map_init`. In order 2 iterators are
+//! divided as rayon does for its threads, and items share a state. So that order is run wherever
+//! iterators were divided, also if the answer rests on no order.
+//!
 //! In another order a task may wait for one that runs later, and be stopped. That says nothing
 //! about the program, so such a run counts for nothing.
 
@@ -19,6 +24,9 @@ use std::num::NonZeroU32;
 /// How many orders are run of a test if nobody chooses. A program may have effects, and is run
 /// once.
 const ORDERS_OF_TESTS: NonZeroU32 = NonZeroU32::new(4).unwrap();
+
+/// The order in which parallel iterators are divided as rayon does for its threads.
+const DIVIDED_FOR_THREADS: u32 = 2;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +86,8 @@ pub(crate) enum Shown {
     Enough,
     /// Nothing, and no other order could show more.
     Nothing,
+    /// Nothing, with parallel iterators divided further than rayon would for its threads.
+    NothingDivided,
     /// Nothing, in this order of locks, atomics or threads.
     NothingInThisOrder,
     /// It was ended before it could show anything.
@@ -97,7 +107,13 @@ pub(crate) fn in_orders<T>(
         Asked::UpTo(most) => most.get(),
     };
     let (usual, shown) = run(0)?;
-    if shown != Shown::NothingInThisOrder || most == 1 {
+    let others = |order: &u32| match shown {
+        Shown::NothingInThisOrder => true,
+        Shown::NothingDivided => *order == DIVIDED_FOR_THREADS,
+        Shown::Enough | Shown::Nothing | Shown::Stopped => false,
+    };
+    let mut others = (1..most).filter(others).peekable();
+    if others.peek().is_none() {
         return Ok((usual, None));
     }
     let mut orders = Ran {
@@ -105,14 +121,14 @@ pub(crate) fn in_orders<T>(
         ended: 1,
         stopped: 0,
     };
-    for order in 1..most {
+    for order in others {
         let (other, shown) = run(order)?;
         match shown {
             Shown::Enough => {
                 (orders.told, orders.ended) = (order, orders.ended + 1);
                 return Ok((other, Some(orders)));
             }
-            Shown::Nothing | Shown::NothingInThisOrder => orders.ended += 1,
+            Shown::Nothing | Shown::NothingDivided | Shown::NothingInThisOrder => orders.ended += 1,
             Shown::Stopped => orders.stopped += 1,
         }
     }
@@ -122,7 +138,7 @@ pub(crate) fn in_orders<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Shown::{Enough, Nothing, NothingInThisOrder, Stopped};
+    use Shown::{Enough, Nothing, NothingDivided, NothingInThisOrder, Stopped};
 
     /// Which orders were run, and what was told.
     fn told(asked: Asked, shown: &[Shown]) -> (Vec<u32>, u32, Option<Ran>) {
@@ -154,6 +170,17 @@ mod tests {
             (4, &[Enough], (vec![0], 0, None)),
             (4, &[Stopped], (vec![0], 0, None)),
             (1, &[clean], (vec![0], 0, None)),
+            (2, &[NothingDivided], (vec![0], 0, None)),
+            (
+                4,
+                &[NothingDivided, clean, Nothing],
+                (vec![0, 2], 0, orders(0, 2, 0)),
+            ),
+            (
+                4,
+                &[NothingDivided, clean, Enough],
+                (vec![0, 2], 2, orders(2, 2, 0)),
+            ),
             (4, &[clean; 4], (vec![0, 1, 2, 3], 0, orders(0, 4, 0))),
             (
                 4,

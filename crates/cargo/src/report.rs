@@ -21,6 +21,7 @@ use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::unsafe_code::UnsafeCode;
 use finishline_answer::{Answer, Suite, Verdict};
+use finishline_model::kinds::rayon::Division;
 use finishline_report::{Selection, Style};
 use finishline_symbols::{Executables, Findings, Position, ProgramsUnsafe, Question, Unseen};
 use serde::{Deserialize, Serialize};
@@ -432,9 +433,15 @@ impl Told {
             Standing::Unchecked => return Shown::Enough,
             Standing::Races | Standing::UsedAfterFree | Standing::NothingFound => {}
         }
-        match self.processes.iter().any(Answer::rests_on_an_order) {
-            true => Shown::NothingInThisOrder,
-            false => Shown::Nothing,
+        let is_divided = |run: &Answer| {
+            let division = run.process().map(|process| process.division);
+            matches!(division, Some(Division::Items | Division::Partly))
+        };
+        let mut all = self.processes.iter();
+        match () {
+            () if all.clone().any(Answer::rests_on_an_order) => Shown::NothingInThisOrder,
+            () if all.any(is_divided) => Shown::NothingDivided,
+            () => Shown::Nothing,
         }
     }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 0 | the half of a join that the options name runs first, each spawned task at once |
 //! | 1 | the other half first, a broadcast from its last thread to the first |
-//! | 2 | the tasks of a scope run behind its body, the latest first; those that nobody waits for at the end of their creator's thread; all where the thread would wait |
+//! | 2 | the tasks of a scope run behind its body, the latest first; those that nobody waits for at the end of their creator's thread; all where the thread would wait; parallel iterators divided as rayon does for its threads |
 //! | 3 and more | each time one or the other by chance; tasks that await their turn may begin earlier |
 //!
 //! A process with the same number, which is the seed, makes the same choices.
@@ -44,6 +44,11 @@ impl Orders {
     /// Whether the tasks run as they do if nobody asks for an order.
     pub(super) fn is_usual(&self) -> bool {
         self.number == 0
+    }
+
+    /// Whether parallel iterators are divided further than rayon would for its threads.
+    pub fn divides_further(&self) -> bool {
+        self.number != 2
     }
 
     /// Whether the right half of the next join runs first.

@@ -36,11 +36,17 @@ extern "C" fn __finishline_attach(version: u32) -> u32 {
              the runtime version {INTERFACE_VERSION}: what is found does not count"
         );
     }
-    let answer = |options: &Options| {
-        let to_items = if options.to_items { TO_ITEMS } else { 0 };
+    let answer = |options: &Options, further: bool| {
+        let to_items = if options.to_items && further {
+            TO_ITEMS
+        } else {
+            0
+        };
         options.logical_threads | to_items
     };
-    with_checker(|checker| answer(&checker.options)).unwrap_or_else(|| answer(&Options::default()))
+    let of_checker =
+        |checker: &mut Checker| answer(&checker.options, checker.orders.divides_further());
+    with_checker(of_checker).unwrap_or_else(|| answer(&Options::default(), true))
 }
 
 /// Parallel iterators were divided as finely as this.

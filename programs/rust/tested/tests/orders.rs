@@ -257,3 +257,35 @@ fn readers_that_read_beside_writers() {
         .sum();
     assert!(total <= 32);
 }
+
+/// The items of one piece share a state. If each item is a piece, the state is never used again.
+//@ verdict: race
+//@ object: heap
+#[test]
+fn a_state_that_several_items_share() {
+    let mut value = Box::new(0u64);
+    let shared = Shared(&mut *value);
+    let pieces = (0..256u64).into_par_iter().fold(
+        || 0,
+        |before, item| {
+            if before == 1 {
+                unsafe { *shared.at() = item }; //~ race write
+            }
+            before + 1
+        },
+    );
+    assert_eq!(pieces.sum::<u64>(), 256);
+}
+
+/// Each state has a place of its own.
+//@ verdict: certified
+#[test]
+fn a_state_that_keeps_what_it_has_seen() {
+    let pieces = (0..256u64)
+        .into_par_iter()
+        .fold(Vec::new, |mut seen, item| {
+            seen.push(item);
+            seen
+        });
+    assert_eq!(pieces.map(|seen| seen.len()).sum::<usize>(), 256);
+}
