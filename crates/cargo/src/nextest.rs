@@ -134,9 +134,10 @@ fn whole(
     };
     run.test = test;
     let told = Reporter::new(session)?.tell(&run, run.failure.as_deref());
-    let status = match told.standing() {
-        Standing::Races => RACE,
-        _ => run.ended.status(),
+    let status = match (told.standing(), run.ended.status()) {
+        (Standing::Races, _) => RACE,
+        (Standing::UsedAfterFree, 0) => CARGO_FAILED,
+        (_, status) => status,
     };
     if told.shown() == Shown::Enough {
         let style = report::style(session.options.color, false);

@@ -403,15 +403,15 @@ impl Told {
         if self.processes.iter().any(has_findings) {
             return Standing::Races;
         }
+        if self.processes.iter().any(has_use_after_free) {
+            return Standing::UsedAfterFree;
+        }
         let stopped = |run: &Answer| {
             let stops = [Limit::Stopped, Limit::TimedOut, Limit::Interrupted];
             run.because().is_some_and(|limit| stops.contains(&limit))
         };
         if self.processes.iter().any(stopped) {
             return Standing::Stopped;
-        }
-        if self.processes.iter().any(has_use_after_free) {
-            return Standing::UsedAfterFree;
         }
         let cut_short = |run: &Answer| {
             run.verdict == Verdict::Unknown && run.because() != Some(Limit::NothingParallel)
