@@ -289,3 +289,23 @@ fn a_state_that_keeps_what_it_has_seen() {
         });
     assert_eq!(pieces.map(|seen| seen.len()).sum::<usize>(), 256);
 }
+
+/// What the flag says is that the block is gone. In the usual order it is asked too early.
+//@ verdict: trap
+#[test]
+fn a_block_that_is_used_when_it_was_freed() {
+    let value = Box::into_raw(Box::new(7u64));
+    let shared = Shared(value);
+    let gone = AtomicBool::new(false);
+    rayon::join(
+        || {
+            if gone.load(Acquire) {
+                unsafe { *shared.at() = 8 }; //~ after-free write
+            }
+        },
+        || {
+            drop(unsafe { Box::from_raw(shared.at()) }); //~ after-free free
+            gone.store(true, Release);
+        },
+    );
+}
