@@ -11,6 +11,7 @@ use crate::session::Session;
 use finishline_model::kinds::QUARANTINE;
 use finishline_model::kinds::rayon::TO_ITEMS;
 use nix::sys::personality::{self, Persona};
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroU32;
@@ -26,6 +27,10 @@ const USUAL_LOGICAL_THREADS: NonZeroU32 = NonZeroU32::new(16).unwrap();
 /// Nobody has more, and the runtime has the top bit for something else.
 const MOST_LOGICAL_THREADS: NonZeroU32 = NonZeroU32::new(TO_ITEMS - 1).unwrap();
 const RECORD_VARIABLE: &str = "FINISHLINE_RECORD";
+/// The least stack of a thread, for the standard library. Tasks that run on several threads without
+/// checks lie on one stack here. Only what is used takes memory.
+const STACK_VARIABLE: &str = "RUST_MIN_STACK";
+const STACK_OF_TESTS: &str = "67108864";
 
 /// Gives processes that this one starts the same addresses each time.
 pub(crate) fn fix_addresses() {
@@ -86,6 +91,9 @@ impl<'a> Checked<'a> {
         text.push(folder.join(FINDINGS));
         let mut command = unchecked(session, program, arguments);
         command.env(OPTIONS_VARIABLE, text);
+        if role == Role::Test && env::var_os(STACK_VARIABLE).is_none() {
+            command.env(STACK_VARIABLE, STACK_OF_TESTS);
+        }
         if let Some(trace) = &options.record {
             command.env(RECORD_VARIABLE, trace);
         }

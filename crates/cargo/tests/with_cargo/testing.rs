@@ -32,7 +32,29 @@ pub(crate) fn trials() -> Vec<Trial> {
             "files_are_named_from_where_the_user_is",
             files_are_named_from_where_the_user_is,
         ),
+        trial("tasks_have_room_on_one_stack", tasks_have_room_on_one_stack),
     ]
+}
+
+/// Without checks each task begins with an empty stack.
+fn tasks_have_room_on_one_stack() {
+    let package = Package::new(&[
+        (
+            "Cargo.toml",
+            &manifest("chain", "[dependencies]\nrayon = \"1.12\"\n"),
+        ),
+        (
+            "src/lib.rs",
+            "#[cfg(test)]
+            fn link<'s>(scope: &rayon::Scope<'s>, left: usize) {
+                let used = std::hint::black_box([left as u8; 1 << 14]);
+                if left > 0 { scope.spawn(move |scope| link(scope, left - 1)); }
+                std::hint::black_box(used);
+            }
+            #[test] fn a_chain_of_tasks() { rayon::scope(|scope| link(scope, 1000)); }",
+        ),
+    ]);
+    package.finishline(&["test"]).expect(0);
 }
 
 fn library(name: &str, source: &str) -> Package {
