@@ -48,6 +48,7 @@ mod toolchain;
 mod trace_file;
 mod transcript;
 mod unsafe_code;
+mod unseen;
 mod ward;
 mod wrapper;
 

@@ -8,6 +8,7 @@ use crate::Problem;
 use crate::options::{Divide, First, Subcommand};
 use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
+use crate::unseen;
 use finishline_model::kinds::QUARANTINE;
 use finishline_model::kinds::rayon::TO_ITEMS;
 use nix::sys::personality::{self, Persona};
@@ -91,6 +92,9 @@ impl<'a> Checked<'a> {
         text.push(folder.join(FINDINGS));
         let mut command = unchecked(session, program, arguments);
         command.env(OPTIONS_VARIABLE, text);
+        if let Some(list) = unseen::list(session, program)? {
+            command.env(unseen::VARIABLE, list);
+        }
         if role == Role::Test && env::var_os(STACK_VARIABLE).is_none() {
             command.env(STACK_VARIABLE, STACK_OF_TESTS);
         }
@@ -153,6 +157,7 @@ pub(crate) fn unchecked(session: &Session, program: &Path, arguments: &[OsString
     command
         .args(arguments)
         .env_remove(OPTIONS_VARIABLE)
+        .env_remove(unseen::VARIABLE)
         .env_remove(RECORD_VARIABLE);
     session.leave(&mut command);
     command

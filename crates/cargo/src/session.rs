@@ -230,6 +230,10 @@ impl Session {
     }
 
     /// Creates a new folder of the session. No other process gets the same number.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
     pub(crate) fn new_folder(&self, kind: &str) -> Result<PathBuf, Problem> {
         let made = tempfile::Builder::new()
             .prefix(&format!("{kind}-"))

@@ -37,7 +37,7 @@ pub use failure::Position;
 pub use findings::{Findings, Unusable, parse, read};
 pub use names::KeptNames;
 pub use unsafe_code::{ListedKind, ListedUnsafe, ProgramsUnsafe};
-pub use unseen::{Executables, Unseen};
+pub use unseen::{Executables, Unseen, atomic_instructions};
 
 use finishline_answer::answer::{About, Answer, Failure};
 use finishline_answer::baseline::Baseline;

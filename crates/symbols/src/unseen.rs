@@ -3,8 +3,9 @@
 //! An atomic instruction is reported as the operation in the source: `fetch_max` in this line. In
 //! optimised code the operation was inlined, and debug information has its place. Otherwise the
 //! instruction is in a function of the standard library, compiled for the program. Then calls are
-//! followed back until they reach code of another origin. Nothing says whether a run reached an
-//! operation, so every operation that the linker kept is reported.
+//! followed back until they reach code of another origin. A process says which instructions of its
+//! executable it reached, if it could find out. Otherwise every operation that the linker kept is
+//! reported.
 
 use crate::findings::Findings;
 use crate::function_names::last_part;
@@ -14,7 +15,7 @@ use finishline_answer::process::{Limit, UnseenAtomic};
 use finishline_answer::task::{Frame, Origin};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The operations that the instrumentation left out of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +45,18 @@ impl Unseen {
 /// Programs and libraries. Each is searched once, although many processes run it.
 #[derive(Debug, Default)]
 pub struct Executables {
-    /// The results, by the directory that paths are relative to, and by file.
-    known: Mutex<FxHashMap<(PathBuf, String), Unseen>>,
+    /// The results, by the directory that paths are relative to, and by file. None if it is unknown
+    /// which code of the file is instrumented.
+    known: Mutex<FxHashMap<(PathBuf, String), Option<Arc<OfInstructions>>>>,
+}
+
+/// For each atomic instruction the operations that led to it.
+type OfInstructions = Vec<(u64, Vec<UnseenAtomic>)>;
+
+/// The addresses of the atomic instructions in a file's instrumented code. None if it is unknown
+/// which code is instrumented.
+pub fn atomic_instructions(path: &str) -> Option<Vec<u64>> {
+    Some(locked::find(path)?.instructions)
 }
 
 impl Executables {
@@ -60,44 +71,51 @@ impl Executables {
             .collect();
         paths.sort_unstable();
         paths.dedup();
-        let mut all = Unseen::Unknown;
+        let mut all: Option<Vec<UnseenAtomic>> = None;
         for path in paths {
-            // Libraries of C or of the system are not instrumented. Their result is `Unknown`.
-            if let Unseen::Operations(more) = self.of_file(path, directory) {
-                match &mut all {
-                    Unseen::Operations(operations) => operations.extend(more),
-                    Unseen::Unknown => all = Unseen::Operations(more),
+            // Libraries of C or of the system are not instrumented. Their result is not known.
+            let Some(found) = self.of_file(path, directory) else {
+                continue;
+            };
+            let reached = (findings.reached_unseen.as_ref())
+                .filter(|_| path == findings.executable)
+                .map(|reached| reached.iter().copied().collect::<FxHashSet<u64>>());
+            let counts = |instruction: u64| {
+                let reached = reached.as_ref();
+                reached.is_none_or(|reached| reached.contains(&instruction))
+            };
+            let found = found.iter().filter(|(instruction, _)| counts(*instruction));
+            let all = all.get_or_insert_default();
+            for operation in in_order(found.flat_map(|(_, operations)| operations)) {
+                if !all.contains(operation) {
+                    all.push(operation.clone());
                 }
             }
         }
-        all
+        all.map_or(Unseen::Unknown, Unseen::Operations)
     }
 
     /// Searches a file. Tests that run at the same time wait here until one of them has searched
     /// it.
-    fn of_file(&self, path: &str, directory: &Path) -> Unseen {
+    fn of_file(&self, path: &str, directory: &Path) -> Option<Arc<OfInstructions>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let file = (directory.to_owned(), path.to_owned());
-        known
-            .entry(file)
-            .or_insert_with(|| match locked::find(path) {
-                Some(locked) => Unseen::Operations(told(path, &locked, directory)),
-                None => Unseen::Unknown,
-            })
-            .clone()
+        let search = || Some(Arc::new(told(path, &locked::find(path)?, directory)));
+        known.entry(file).or_insert_with(search).clone()
     }
 }
 
-fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
+fn told(path: &str, locked: &Locked, directory: &Path) -> OfInstructions {
     let mut modules = Modules::of_file(path, directory);
-    let mut operations = Vec::new();
-    for instruction in &locked.instructions {
-        for operation in written(*instruction, locked, &mut modules) {
-            if !operations.contains(&operation) {
-                operations.push(operation);
-            }
-        }
-    }
+    let instructions = locked.instructions.iter();
+    instructions
+        .map(|at| (*at, written(*at, locked, &mut modules)))
+        .collect()
+}
+
+/// In the order of their places.
+fn in_order<'a>(operations: impl Iterator<Item = &'a UnseenAtomic>) -> Vec<&'a UnseenAtomic> {
+    let mut operations: Vec<&UnseenAtomic> = operations.collect();
     operations.sort_by(|a, b| {
         let key = |operation: &UnseenAtomic| {
             let place = operation.place.as_ref();

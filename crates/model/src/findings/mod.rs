@@ -75,6 +75,9 @@ record! {
         /// The code that ran in parallel tasks, as far as it is known: accesses that were
         /// remembered, and the calls of their tasks around them.
         parallel_code: Places,
+        /// The atomic instructions of the executable that are not instrumented and that the process
+        /// reached, by their addresses in the file. None if that is not known.
+        reached_unseen: Option<Vec<u64>>,
         stacks: Vec<Vec<u64>>,
         tasks: Vec<ListedTask>,
         finishes: Vec<ListedFinish>,
@@ -256,6 +259,7 @@ impl FindingsFile {
             stopped: None,
             distinct_races: 0,
             parallel_code: Places::default(),
+            reached_unseen: None,
             stacks: Vec::new(),
             tasks: Vec::new(),
             finishes: Vec::new(),

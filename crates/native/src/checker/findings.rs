@@ -40,6 +40,8 @@ pub struct Process {
     pub threads: u64,
     /// The process goes on, and these are its findings so far.
     pub goes_on: bool,
+    /// Addresses of the atomic instructions that it reached without telling, if they are known.
+    pub reached_unseen: Option<Vec<u64>>,
 }
 
 /// The findings so far.
@@ -115,6 +117,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         stopped,
         distinct_races: found.races.distinct() as u64,
         parallel_code: parallel_code(checker),
+        reached_unseen: process.reached_unseen.clone(),
         stacks: listing.stacks.addresses,
         tasks,
         finishes,

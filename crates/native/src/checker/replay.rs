@@ -345,6 +345,8 @@ impl Replay {
             division: end.map_or_else(Division::default, |end| end.division),
             threads: end.map_or(0, |end| end.unfollowed) + checker.other_threads(),
             goes_on: end.is_none_or(|end| end.failed || end.goes_on),
+            // What the process reached without telling is not recorded.
+            reached_unseen: None,
         };
         Replayed {
             checker: self.checker,

@@ -3,7 +3,7 @@
 
 use super::circumstances::set_test;
 use super::image::{about, ranges};
-use super::{output, owner, recording};
+use super::{marks, output, owner, recording};
 use crate::checker::options::Options;
 use crate::checker::{Checker, Host};
 use std::ffi::c_int;
@@ -43,6 +43,7 @@ pub(crate) fn start(is_drop_slow: fn(u64) -> bool) -> bool {
             let record = |checker: &mut Checker| recording::begin(checker, of_stack, of_locals);
             let began = owner::install(checker, record);
             if began {
+                marks::begin();
                 // SAFETY: the handler is a function without captures.
                 unsafe { atexit(end) };
             }

@@ -2,6 +2,7 @@
 
 use super::circumstances::{division, drop_in, unfollowed};
 use super::image::{about, modules};
+use super::marks;
 use crate::checker::Checker;
 use crate::checker::findings::{self, Process};
 use std::fs::File;
@@ -19,6 +20,7 @@ pub(super) fn save(checker: &Checker, goes_on: bool) {
         drop_in: drop_in(),
         division: division(),
         threads: unfollowed() + checker.other_threads(),
+        reached_unseen: marks::reached(),
         goes_on,
         ..about()
     };

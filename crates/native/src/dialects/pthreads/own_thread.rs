@@ -47,6 +47,9 @@ unsafe extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut Acti
         // SAFETY: the program's own call.
         return unsafe { original(signal, new, old) };
     };
+    if signal == process::SIGNAL_OF_MARKS && !new.is_null() {
+        process::end_marks();
+    }
     let before = known.load(Ordering::Relaxed);
     // SAFETY: the program's own structure, or null.
     let mut action = unsafe { new.as_ref() }.copied();
