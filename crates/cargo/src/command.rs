@@ -172,7 +172,7 @@ fn conclude(
             (_, false) => return Ok(BAD_USAGE),
         }
     }
-    let reporter = Reporter::new(session)?.with_unsafe_code();
+    let reporter = Reporter::new(session)?;
     let reported = reporter.conclude(&course);
     is_reported.store(true, Ordering::Relaxed);
     let recorded = match (trace, &*course.runs) {

@@ -51,8 +51,8 @@ pub(crate) struct Reporter<'a> {
     suppressions: BTreeMap<PathBuf, Suppressions>,
     baseline: Option<Baseline>,
     executables: Executables,
-    /// The unsafe code of programs, as far as it is known. None if nobody asks for it.
-    unsafe_code: Option<Mutex<BTreeMap<PathBuf, Option<ProgramsUnsafe>>>>,
+    /// The unsafe code of programs, as far as it is known.
+    unsafe_code: Mutex<BTreeMap<PathBuf, Option<ProgramsUnsafe>>>,
 }
 
 /// A run in the user's words: its own answer and those of instrumented processes that it started.
@@ -77,16 +77,8 @@ impl<'a> Reporter<'a> {
             suppressions,
             baseline: read_baseline(&session.options)?,
             executables: Executables::default(),
-            unsafe_code: None,
+            unsafe_code: Mutex::default(),
         })
-    }
-
-    /// Reports unsafe code as well. For runs that are told once more later, that can wait.
-    pub(crate) fn with_unsafe_code(self) -> Reporter<'a> {
-        Reporter {
-            unsafe_code: Some(Mutex::default()),
-            ..self
-        }
     }
 
     /// Whether conflicts that are no races are listed too, and how many of either kind.
@@ -109,10 +101,12 @@ impl<'a> Reporter<'a> {
         self.executables.unseen(findings, directory)
     }
 
-    /// The unsafe code of a process's program, if it is wanted and known.
+    /// The unsafe code of a process's program, if it is known.
     pub(crate) fn unsafe_code(&self, findings: &Findings) -> Option<Vec<UnsafeCode>> {
-        let programs = self.unsafe_code.as_ref()?;
-        let mut programs = programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut programs = self
+            .unsafe_code
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let path = PathBuf::from(&findings.executable);
         let of_program = || unsafe_code::of_program(&path).map(ProgramsUnsafe::new);
         let program = programs.entry(path.clone()).or_insert_with(of_program);
@@ -451,12 +445,16 @@ impl Told {
         limits.any(|limit| limit != Some(Limit::NothingParallel))
     }
 
-    /// The report of a test, if there is anything to report.
+    /// The report of a test, if there is anything to report. Unsafe code is summed up at the end.
     pub(crate) fn text(&self, style: Style) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         for run in self.processes.iter().filter(|run| is_told_at_once(run)) {
+            let mut run = run.clone();
+            if let About::Process(process) = &mut run.about {
+                process.unsafe_code = None;
+            }
             let (format, all) = (finishline_report::Format::Text, Selection::default());
-            finishline_report::write(run, format, all, style, &mut text)?;
+            finishline_report::write(&run, format, all, style, &mut text)?;
         }
         Ok(text)
     }
