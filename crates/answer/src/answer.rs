@@ -359,15 +359,18 @@ impl Answer {
         let Some(process) = self.process() else {
             return false;
         };
+        let statistics = &process.statistics;
         // Besides that of the program: of a join, a scope or a broadcast.
-        let has_finishes = process.statistics.finishes > 1;
+        let has_finishes = statistics.finishes > 1;
+        // Besides the program, a test and threads.
+        let has_tasks = statistics.tasks > 2 + statistics.threads;
         let limits = [
             Limit::Synchronised,
             Limit::ByThread,
             Limit::Threads,
             Limit::EndedInside,
         ];
-        has_finishes && process.because.is_some_and(|limit| limits.contains(&limit))
+        (has_finishes || has_tasks) && process.because.is_some_and(|limit| limits.contains(&limit))
     }
 
     /// Whether there was nothing to check: such a process is neither clean nor a reason to worry.

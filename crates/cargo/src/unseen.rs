@@ -33,7 +33,8 @@ pub(crate) fn list(session: &Session, program: &Path) -> Result<Option<PathBuf>,
             let text = text(program)?;
             // Several runners may be at work, and each has the same text.
             let unfinished = path.with_extension(std::process::id().to_string());
-            let written = fs::write(&unfinished, &text).and_then(|()| fs::rename(&unfinished, &path));
+            let written =
+                fs::write(&unfinished, &text).and_then(|()| fs::rename(&unfinished, &path));
             written.map_err(|error| Problem::write(&path, error))?;
             text.is_empty()
         }
@@ -42,7 +43,9 @@ pub(crate) fn list(session: &Session, program: &Path) -> Result<Option<PathBuf>,
 }
 
 fn text(program: &Path) -> Result<String, Problem> {
-    let addresses = program.to_str().and_then(finishline_symbols::atomic_instructions);
+    let addresses = program
+        .to_str()
+        .and_then(finishline_symbols::atomic_instructions);
     let addresses = addresses.unwrap_or_default();
     if addresses.is_empty() {
         return Ok(String::new());

@@ -114,7 +114,9 @@ fn listed() -> Option<Vec<u64>> {
 
 fn is_traced() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    let tracer = status
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"));
     tracer.is_none_or(|number| number.trim() != "0")
 }
 
