@@ -47,7 +47,7 @@ fn tasks_have_room_on_one_stack() {
             "src/lib.rs",
             "#[cfg(test)]
             fn link<'s>(scope: &rayon::Scope<'s>, left: usize) {
-                let used = std::hint::black_box([left as u8; 1 << 14]);
+                let used = std::hint::black_box([left as u8; 1 << 12]);
                 if left > 0 { scope.spawn(move |scope| link(scope, left - 1)); }
                 std::hint::black_box(used);
             }
