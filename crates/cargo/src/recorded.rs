@@ -63,15 +63,20 @@ fn add_names(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem>
     let mut trace = ProcessTrace::open(&file).map_err(|error| unusable(&error))?;
     let mut replayed = replay(&mut trace, memory()).map_err(|error| unusable(&error))?;
     let is_whole = trace.end.as_ref().is_some_and(|end| !end.goes_on);
-    let repeated = match own_findings(run, trace.start.process) {
-        Some(own) if is_whole => repeats(&own, &mut replayed, reporter),
+    let own = own_findings(run, trace.start.process);
+    let repeated = match &own {
+        Some(own) if is_whole => repeats(own, &mut replayed, reporter),
         Some(own) if own.complete => Err(
             "it ends before the run did; either it could not be written, or the program \
                  became another one",
         ),
         _ => Ok(()),
     };
-    let findings = parsed(&replayed.findings(true, usize::MAX)).map_err(|why| unusable(&why))?;
+    let findings = FindingsFile {
+        reached_unseen: own.and_then(|own| own.reached_unseen.clone()),
+        ..replayed.findings(true, usize::MAX)
+    };
+    let findings = parsed(&findings).map_err(|why| unusable(&why))?;
     let names = reporter.asking(run, run.failure.as_deref(), |question| {
         let question = Question {
             unseen: reporter.unseen(&findings),
