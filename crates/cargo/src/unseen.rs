@@ -1,5 +1,5 @@
-//! The list of a program's atomic instructions that are not instrumented, for the processes that run
-//! the program: each tells which of them it reached (`crates/native/src/process/marks.rs`).
+//! The list of a program's atomic instructions that are not instrumented, for the processes that
+//! run the program: each tells which of them it reached (`crates/native/src/process/marks.rs`).
 //!
 //! A program is searched once in a session. The list is a file of the session: the device and the
 //! number of the program's file, in decimal, then addresses, in hexadecimal.
