@@ -292,6 +292,7 @@ fn a_state_that_keeps_what_it_has_seen() {
 
 /// What the flag says is that the block is gone. In the usual order it is asked too early.
 //@ verdict: trap
+//@ determinacy: atomic-ordered
 #[test]
 fn a_block_that_is_used_when_it_was_freed() {
     let value = Box::into_raw(Box::new(7u64));
