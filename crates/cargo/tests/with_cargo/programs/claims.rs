@@ -161,6 +161,7 @@ impl Marks {
         for sites in [&mut marks.required, &mut marks.optional] {
             sites.retain(|site| if has_own { own(&site) } else { common(&site) });
         }
+        marks.after_free.retain(|site| own(&site));
         marks
     }
 
