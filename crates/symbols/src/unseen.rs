@@ -47,11 +47,11 @@ impl Unseen {
 pub struct Executables {
     /// The results, by the directory that paths are relative to, and by file. None if it is unknown
     /// which code of the file is instrumented.
-    known: Mutex<FxHashMap<(PathBuf, String), Option<Arc<OfInstructions>>>>,
+    known: Mutex<FxHashMap<(PathBuf, String), Option<OfInstructions>>>,
 }
 
 /// For each atomic instruction the operations that led to it.
-type OfInstructions = Vec<(u64, Vec<UnseenAtomic>)>;
+type OfInstructions = Arc<Vec<(u64, Vec<UnseenAtomic>)>>;
 
 /// The addresses of the atomic instructions in a file's instrumented code. None if it is unknown
 /// which code is instrumented.
@@ -97,10 +97,10 @@ impl Executables {
 
     /// Searches a file. Tests that run at the same time wait here until one of them has searched
     /// it.
-    fn of_file(&self, path: &str, directory: &Path) -> Option<Arc<OfInstructions>> {
+    fn of_file(&self, path: &str, directory: &Path) -> Option<OfInstructions> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let file = (directory.to_owned(), path.to_owned());
-        let search = || Some(Arc::new(told(path, &locked::find(path)?, directory)));
+        let search = || Some(told(path, &locked::find(path)?, directory));
         known.entry(file).or_insert_with(search).clone()
     }
 }
@@ -108,9 +108,8 @@ impl Executables {
 fn told(path: &str, locked: &Locked, directory: &Path) -> OfInstructions {
     let mut modules = Modules::of_file(path, directory);
     let instructions = locked.instructions.iter();
-    instructions
-        .map(|at| (*at, written(*at, locked, &mut modules)))
-        .collect()
+    let told = instructions.map(|at| (*at, written(*at, locked, &mut modules)));
+    Arc::new(told.collect())
 }
 
 /// In the order of their places.
