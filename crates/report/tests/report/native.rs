@@ -521,15 +521,19 @@ fn a_result_has_both_stacks_and_the_way_of_both_tasks() {
 }
 
 #[test]
-fn other_orders_are_of_use_where_tasks_of_a_finish_rest_on_one() {
+fn other_orders_are_of_use_where_tasks_rest_on_one() {
     let rests = |answer: &Answer| answer.rests_on_an_order();
     assert!(rests(&native_runs::synchronised()));
     assert!(!rests(&native_runs::certified()));
     assert!(!rests(&native_runs::unseen()));
     let mut threads = native_runs::threads();
     assert!(rests(&threads));
-    native_runs::process(&mut threads).statistics.finishes = 1;
+    let statistics = &mut native_runs::process(&mut threads).statistics;
+    statistics.finishes = 1;
+    statistics.tasks = 2 + statistics.threads;
     assert!(!rests(&threads), "threads alone take no other order");
+    native_runs::process(&mut threads).statistics.tasks += 1;
+    assert!(rests(&threads), "a task was spawned");
 }
 
 #[test]
