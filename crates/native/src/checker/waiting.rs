@@ -62,8 +62,9 @@ impl<T: PartialEq> Few<T> {
 /// After this number of looks a task waits for ever. A task that waits for a bounded time reads a
 /// clock, or stops after some thousands of looks.
 const SPINS: u64 = 2_000_000;
-/// The same in another order than the usual one. A run that is ended there counts for nothing.
-const SPINS_IN_OTHER_ORDERS: u64 = 100_000;
+/// The same in another order than the usual one. A run that is ended there counts for nothing, and
+/// tasks wait in vain there more often.
+const SPINS_IN_OTHER_ORDERS: u64 = 3_000;
 
 /// A thread that only waits makes fewer accesses than this before it lets others run.
 const OTHERS_ONLY_WAIT: u64 = 1000;
