@@ -20,9 +20,9 @@ pub struct Stopped {
 /// before.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Spin {
-    looks: Few<Look>,
+    looks: Few<Look, FEW>,
     /// Where accesses were made that changed what is remembered, or might have.
-    accesses: Few<u64>,
+    accesses: Few<u64, SOME>,
     /// The number of tasks that there were.
     tasks: usize,
     times: u64,
@@ -35,25 +35,36 @@ struct Look {
     place: u64,
 }
 
-/// How many different looks, or accesses, may belong to one loop that waits.
+/// How many different looks may belong to one loop that waits.
 const FEW: usize = 8;
+/// And accesses to different words.
+const SOME: usize = 64;
 
 /// The latest ones, without repetitions.
-#[derive(Clone, Copy, Default, Debug)]
-struct Few<T> {
-    latest: [T; FEW],
+#[derive(Clone, Copy, Debug)]
+struct Few<T, const N: usize> {
+    latest: [T; N],
     /// The one that is replaced next.
     oldest: usize,
 }
 
-impl<T: PartialEq> Few<T> {
+impl<T: Default + Copy, const N: usize> Default for Few<T, N> {
+    fn default() -> Self {
+        Few {
+            latest: [T::default(); N],
+            oldest: 0,
+        }
+    }
+}
+
+impl<T: PartialEq, const N: usize> Few<T, N> {
     /// Whether it was not among them.
     #[inline]
     fn add(&mut self, one: T) -> bool {
         let is_new = !self.latest.contains(&one);
         if is_new {
             self.latest[self.oldest] = one;
-            self.oldest = (self.oldest + 1) % FEW;
+            self.oldest = (self.oldest + 1) % N;
         }
         is_new
     }
@@ -217,7 +228,7 @@ mod tests {
 
     #[test]
     fn whoever_computes_meanwhile_goes_on() {
-        for (stride, waits) in [(8, false), (0, true)] {
+        for (words, waits) in [(u64::MAX, false), (1, true), (SOME as u64, true)] {
             let mut checker = with_order(3);
             let mut waited = false;
             for round in 0..2 * SPINS_IN_OTHER_ORDERS {
@@ -225,7 +236,7 @@ mod tests {
                     place: 9,
                     stack_pointer: u64::MAX,
                 };
-                let address = 0x10_0000 + stride * round;
+                let address = 0x10_0000 + 8 * (round % words);
                 checker.access(AccessKind::Read, address, 8, here);
                 let looking = checker.looks_at(8, 5, 7);
                 waited |= matches!(looking, Looking::WaitingForEver(_));
