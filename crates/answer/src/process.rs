@@ -26,8 +26,8 @@ pub struct Process {
     pub extent: Extent,
     /// Why the verdict says no more than it does; none if it says all that can be said.
     pub because: Option<Limit>,
-    /// Atomic operations in the program that the instrumentation leaves out, whether or not the run
-    /// came to them.
+    /// Atomic operations of the program that the instrumentation leaves out and that the run
+    /// reached, or all of them where that is not known.
     pub unseen: Vec<UnseenAtomic>,
     /// Who started threads, besides the first one.
     pub started: Vec<Started>,

@@ -431,11 +431,12 @@ impl Told {
             let division = run.process().map(|process| process.division);
             matches!(division, Some(Division::Items | Division::Partly))
         };
-        let mut all = self.processes.iter();
-        match () {
-            () if all.clone().any(Answer::rests_on_an_order) => Shown::NothingInThisOrder,
-            () if all.any(is_divided) => Shown::NothingDivided,
-            () => Shown::Nothing,
+        if self.processes.iter().any(Answer::rests_on_an_order) {
+            Shown::NothingInThisOrder
+        } else if self.processes.iter().any(is_divided) {
+            Shown::NothingDivided
+        } else {
+            Shown::Nothing
         }
     }
 

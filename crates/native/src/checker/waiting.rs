@@ -15,9 +15,10 @@ pub struct Stopped {
 }
 
 /// How often in a row a thread has looked at nothing but a few atomic variables, and has found the
-/// same values at the same places. Who waits may look at several, in a loop, and may also change
-/// them forth and back. Who computes meanwhile accesses something that its step has not accessed
-/// before.
+/// same values at the same places.
+///
+/// A task that waits may look at several variables in a loop, and may change them forth and back. A
+/// task that computes meanwhile accesses memory that its step has not accessed before.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Spin {
     looks: Few<Look, FEW>,
