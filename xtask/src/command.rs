@@ -51,6 +51,12 @@ impl CommandLine {
         self.prepare().status().map_err(|error| self.not_run(error))
     }
 
+    /// How the command ends. Nothing of what it says is shown.
+    pub(crate) fn end(&self) -> Result<ExitStatus, Failure> {
+        let output = self.prepare().output();
+        Ok(output.map_err(|error| self.not_run(error))?.status)
+    }
+
     /// Starts the command. Both of its outputs go to `writer`.
     pub(crate) fn start(&self, writer: &PipeWriter) -> Result<Child, Failure> {
         let both = writer

@@ -79,8 +79,8 @@ const COMMANDS: [Command; 11] = [
     },
     Command {
         name: "soak",
-        arguments: "[--programs N] [--seed S]",
-        about: "compare detectors and oracle on N random programs from a new seed",
+        arguments: "[--programs N] [--seed S] [--minutes M]",
+        about: "compare detectors and oracle on N random programs, run real ones on many threads",
         run: soak::run,
     },
     Command {

@@ -3,8 +3,11 @@
 //! Some tests go through random programs, event streams or damaged sources. `FINISHLINE_SEEDS` is
 //! their number, `FINISHLINE_SEED` the first seed. `cargo xtask test` runs a fixed range of seeds.
 //! Soak runs many new seeds. It also goes through all small programs with promises of up to
-//! [`STATEMENTS`] operations, two more than the tests do. All campaigns run, even if one fails. The
-//! last lines name each failed campaign by the command that repeats it.
+//! [`STATEMENTS`] operations, two more than the tests do. At the end real programs run on several threads, half an
+//! hour on two and half an hour on eight. All campaigns run, even if one fails. The last lines name
+//! each failed campaign by the command that repeats it.
+
+mod on_threads;
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
@@ -45,16 +48,24 @@ const OF_THE_PROVER: [(&str, u64); 4] = [
 const DEFAULT_PROGRAMS: u64 = 1_000_000;
 /// It takes some minutes.
 const STATEMENTS: u64 = 6;
+/// For the programs on several threads.
+const MINUTES: u64 = 30;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Campaign {
     programs: u64,
     /// None: a fresh one.
     seed: Option<u64>,
+    /// On each number of threads.
+    minutes: u64,
 }
 
 pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let Campaign { programs, seed } = parse(arguments)?;
+    let Campaign {
+        programs,
+        seed,
+        minutes,
+    } = parse(arguments)?;
     prerequisites::ensure_build()?;
     let seed = seed.unwrap_or_else(fresh_seed);
     println!("{programs} programs from seed {seed}");
@@ -62,7 +73,8 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let of_the_prover =
         OF_THE_PROVER.map(|(line, as_long_as)| (line, programs.div_ceil(as_long_as)));
     let campaigns = CAMPAIGNS.map(|line| (line, programs)).into_iter();
-    for (line, programs) in campaigns.chain(of_the_prover) {
+    let campaigns = campaigns.chain(of_the_prover);
+    for (line, programs) in campaigns.filter(|(_, programs)| *programs > 0) {
         let campaign = CommandLine::new(line)
             .env("FINISHLINE_SEEDS", programs)
             .env("FINISHLINE_SEED", seed)
@@ -72,6 +84,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             failed.push(campaign.to_string());
         }
     }
+    failed.extend(on_threads::go_through(minutes)?);
     if failed.is_empty() {
         println!("no disagreement in {programs} programs from seed {seed}");
         return Ok(());
@@ -86,6 +99,7 @@ fn parse(arguments: &[String]) -> Result<Campaign, Failure> {
     let mut campaign = Campaign {
         programs: DEFAULT_PROGRAMS,
         seed: None,
+        minutes: MINUTES,
     };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
@@ -100,6 +114,7 @@ fn parse(arguments: &[String]) -> Result<Campaign, Failure> {
         match option.as_str() {
             "--programs" => campaign.programs = number()?,
             "--seed" => campaign.seed = Some(number()?),
+            "--minutes" => campaign.minutes = number()?,
             _ => return Err(Failure::Usage(format!("`soak` has no option `{option}`"))),
         }
     }
@@ -125,18 +140,27 @@ mod tests {
     }
 
     #[test]
-    fn both_options_in_any_order() {
-        let both = Ok(Campaign {
+    fn options_in_any_order() {
+        let all = Ok(Campaign {
             programs: 5,
             seed: Some(9),
+            minutes: 2,
         });
-        assert_eq!(parsed(&["--programs", "5", "--seed", "9"]), both);
-        assert_eq!(parsed(&["--seed", "9", "--programs", "5"]), both);
+        let five_from_nine = ["--programs", "5", "--seed", "9"];
+        assert_eq!(
+            parsed(&[&five_from_nine[..], &["--minutes", "2"]].concat()),
+            all
+        );
+        assert_eq!(
+            parsed(&["--minutes", "2", "--seed", "9", "--programs", "5"]),
+            all
+        );
         assert_eq!(
             parsed(&[]),
             Ok(Campaign {
                 programs: DEFAULT_PROGRAMS,
-                seed: None
+                seed: None,
+                minutes: MINUTES,
             })
         );
     }

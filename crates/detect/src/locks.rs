@@ -33,7 +33,7 @@ use finishline_model::hash::IdMap;
 use finishline_model::{Event, FinishId, LockId, LockMode, TaskId};
 
 /// A set of locks. [`Locksets`] has its members.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct LocksetId(u32);
 
 impl LocksetId {
@@ -112,6 +112,13 @@ impl Locksets {
     pub fn is_subset(&self, few: LocksetId, many: LocksetId) -> bool {
         let many = self.holds(many);
         self.holds(few).iter().all(|hold| many.contains(hold))
+    }
+
+    /// Whether these are the locks of an access in a glimpse.
+    pub fn is_glimpse(&self, set: LocksetId) -> bool {
+        self.holds(set)
+            .iter()
+            .any(|hold| hold.lock == LockId::GLIMPSE)
     }
 
     /// Whether the present locks exclude exactly what the earlier locks would still exclude: the

@@ -77,7 +77,10 @@ impl Pair {
             max_races: usize::MAX,
             ..Options::default()
         };
-        let checker = Checker::new(options, 0..0, 0..0).unwrap();
+        let mut checker = Checker::new(options, 0..0, 0..0).unwrap();
+        if seed.is_multiple_of(2) {
+            checker.be_brief();
+        }
         let mut oracle = Oracle::new(1000);
         oracle.event(&Event::TaskBegin {
             task: TaskId::MAIN,
@@ -208,6 +211,7 @@ impl Pair {
         });
     }
 
+    /// An access, or the same one of several variables side by side, as a loop makes it.
     fn access(&mut self) {
         let kind = [AccessKind::Read, AccessKind::Write][self.random.below(2) as usize];
         let atomic = self.random.below(4) == 0;
@@ -223,6 +227,26 @@ impl Pair {
             start -= start % bytes.min(8);
         }
         let id = self.place_of((kind, bytes, atomic));
+        let times = match self.random.below(3) {
+            0 => 1 + self.random.below(6),
+            _ => 1,
+        };
+        for _ in 0..times {
+            if start + bytes <= WINDOW {
+                self.access_at(kind, start..start + bytes, atomic, id);
+            }
+            start += bytes;
+        }
+    }
+
+    fn access_at(
+        &mut self,
+        kind: AccessKind,
+        Range { start, end }: Range<u64>,
+        atomic: bool,
+        id: u32,
+    ) {
+        let bytes = end - start;
         let here = Here {
             place: u64::from(id),
             stack_pointer: u64::MAX,
@@ -328,8 +352,15 @@ impl Pair {
 
     /// A range of the window that is a new block from now on.
     fn allocate(&mut self) {
-        let start = self.random.below(WINDOW);
-        let bytes = 1 + self.random.below((WINDOW - start).min(16));
+        let (mut start, mut bytes) = (self.random.below(WINDOW), 0);
+        if self.random.below(2) == 0 {
+            // Of whole words.
+            start -= start % 8;
+            bytes = (8 + 8 * self.random.below(2)).min(WINDOW - start);
+        }
+        if bytes == 0 {
+            bytes = 1 + self.random.below((WINDOW - start).min(16));
+        }
         self.checker.allocated(BASE + start, bytes, 0);
         self.renew(start..end_of_word(start, bytes));
         self.note_block(start, bytes);

@@ -19,6 +19,17 @@
 //! runs without races an excused conflict is reported iff there is one. A location is reported to
 //! overlap iff two of its accesses do, or else it races or has an excused conflict under a lock
 //! whose hold several tasks share.
+//!
+//! **In brief.** Whoever need not know each conflict that is no race can have a [shorter
+//! history](Around::in_brief). There a write makes it forget each group that precedes the write by
+//! what was observed, and whose locks are all held at the write. It loses no race: what is parallel
+//! to a stamp of that group is parallel to the write, and the write excludes no more. (A write in a
+//! glimpse makes nothing superfluous: its task is about to forget what it knows.) Nor does it lose
+//! that there was an overlap or an excused conflict: the write itself has one with that group.
+//! So data that tasks write in turn under one lock has one writer and the readers since.
+//!
+//! A read meets writes alone. So it looks at no other readers than those under its own locks, and
+//! the rest is cleaned up when there are twice as many groups as after the last time.
 
 use super::StampSets;
 use crate::locks::{LocksetId, Locksets};
@@ -26,20 +37,12 @@ use crate::order::{NOBODY, Order, Stamp};
 use crate::table::{TableError, make_room};
 use finishline_model::{AccessKind, LockId};
 
+/// The accesses of one kind under the same locks.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    kind: AccessKind,
     locks: LocksetId,
     /// A word of [`StampSets`].
     stamps: u32,
-}
-
-impl Group {
-    /// Whether everything that conflicts with an access of `other`'s kind conflicts with one of
-    /// this kind.
-    fn does_as_much_as(&self, other: &Group) -> bool {
-        self.kind == AccessKind::Write || other.kind == AccessKind::Read
-    }
 }
 
 /// The relation between an earlier conflicting access and the present one.
@@ -56,8 +59,15 @@ pub enum Meeting {
 /// The history of one location.
 #[derive(Clone, Debug, Default)]
 pub struct ByLockset {
-    groups: Vec<Group>,
+    writes: Vec<Group>,
+    /// Sorted by their locks.
+    reads: Vec<Group>,
+    /// How many of these there were after the last look at all of them.
+    reads_kept: u32,
 }
+
+/// With fewer groups a look at all of them costs nothing.
+const FEW: usize = 8;
 
 /// What the transition needs besides the access.
 pub struct Around<'a, O: Order> {
@@ -65,6 +75,7 @@ pub struct Around<'a, O: Order> {
     pub strand: O::Strand,
     pub sets: &'a mut StampSets,
     pub locksets: &'a Locksets,
+    pub in_brief: bool,
 }
 
 impl<O: Order> Around<'_, O> {
@@ -88,6 +99,18 @@ impl<O: Order> Around<'_, O> {
             && self.order.structurally_parallel(self.strand, newest)
     }
 
+    /// Whether a write under these locks, which met this group if it is parallel by structure,
+    /// makes it superfluous.
+    fn is_over(&mut self, group: &Group, locks: LocksetId) -> bool {
+        self.in_brief
+            && self.locksets.is_subset(locks, group.locks)
+            && !self.locksets.is_glimpse(locks)
+            && {
+                let mut all = self.sets.stamps(group.stamps);
+                all.all(|stamp| !self.order.parallel(self.strand, stamp))
+            }
+    }
+
     fn precedes_all(&mut self, stamps: u32) -> bool {
         let mut all = self.sets.stamps(stamps);
         all.all(|stamp| self.order.precedes_all(self.strand, stamp))
@@ -96,7 +119,7 @@ impl<O: Order> Around<'_, O> {
     /// Compares the running step, under `locks`, with a group that it conflicts with.
     fn meet(
         &mut self,
-        group: Group,
+        (group, kind): (Group, AccessKind),
         locks: LocksetId,
         meets: &mut impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
     ) {
@@ -106,7 +129,7 @@ impl<O: Order> Around<'_, O> {
             .filter(|&stamp| self.order.structurally_parallel(self.strand, stamp));
         if let Some(lock) = self.locksets.exclusion(locks, group.locks) {
             if let Some(earlier) = parallel.next() {
-                meets(Meeting::Overlap(lock), earlier, group.kind, group.locks);
+                meets(Meeting::Overlap(lock), earlier, kind, group.locks);
             }
             return;
         }
@@ -122,7 +145,7 @@ impl<O: Order> Around<'_, O> {
             } else {
                 Meeting::Excused
             };
-            meets(meeting, earlier, group.kind, group.locks);
+            meets(meeting, earlier, kind, group.locks);
             races |= race;
         }
         if !races {
@@ -134,18 +157,22 @@ impl<O: Order> Around<'_, O> {
 impl ByLockset {
     /// Adds this last writer and these readers, which held these locks.
     pub fn add(&mut self, locks: LocksetId, [writer, readers]: [u32; 2]) -> Result<(), TableError> {
-        make_room(&mut self.groups, 2, TABLE)?;
-        // After a write without locks the two fields are equal.
-        let readers = if readers == writer { NOBODY } else { readers };
-        for (kind, stamps) in [(AccessKind::Write, writer), (AccessKind::Read, readers)] {
-            if stamps != NOBODY {
-                self.groups.push(Group {
-                    kind,
-                    locks,
-                    stamps,
-                });
-            }
+        if writer != NOBODY {
+            make_room(&mut self.writes, 1, TABLE)?;
+            let stamps = writer;
+            self.writes.push(Group { locks, stamps });
         }
+        // After a write without locks the two fields are equal.
+        if readers != NOBODY && readers != writer {
+            self.add_reads(locks, readers)?;
+        }
+        Ok(())
+    }
+
+    fn add_reads(&mut self, locks: LocksetId, stamps: u32) -> Result<(), TableError> {
+        make_room(&mut self.reads, 1, TABLE)?;
+        let place = self.reads.partition_point(|group| group.locks < locks);
+        self.reads.insert(place, Group { locks, stamps });
         Ok(())
     }
 
@@ -159,71 +186,104 @@ impl ByLockset {
         mut around: Around<'_, O>,
         mut meets: impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
     ) -> Result<(), TableError> {
-        let now = Group {
-            kind,
-            locks,
-            stamps: stamp,
+        let now = Access { kind, locks, stamp };
+        let covered = now.meet_writes(&mut self.writes, &mut around, &mut meets);
+        let reads = self.reads.len();
+        if kind == AccessKind::Write || reads < FEW || reads >= 2 * self.reads_kept as usize {
+            now.meet_reads(&mut self.reads, &mut around, &mut meets);
+            self.reads_kept = self.reads.len() as u32;
+        }
+        if covered {
+            return Ok(());
+        }
+        let own = match kind {
+            AccessKind::Write => self.writes.iter_mut().find(|group| group.locks == locks),
+            AccessKind::Read => {
+                let place = self.reads.binary_search_by_key(&locks, |group| group.locks);
+                place.ok().map(|place| &mut self.reads[place])
+            }
         };
-        let mut own = None;
-        let mut covered = false;
-        let mut index = 0;
-        while let Some(&group) = self.groups.get(index) {
-            let parallel = around.any_parallel(group.stamps, stamp);
-            if parallel && (kind == AccessKind::Write || group.kind == AccessKind::Write) {
-                around.meet(group, locks, &mut meets);
+        match (own, kind) {
+            (Some(own), _) => {
+                let Around { order, strand, .. } = around;
+                own.stamps = around.sets.with(own.stamps, stamp, order, strand)?;
+                Ok(())
             }
-            let same_locks = group.locks == locks;
-            if same_locks && group.kind == kind {
-                own = Some((index, parallel));
-            } else if parallel {
-                covered |= same_locks && group.does_as_much_as(&now) && around.stands(group.stamps);
-            } else if now.does_as_much_as(&group) && around.locksets.renews(locks, group.locks)
-                || around.precedes_all(group.stamps)
-            {
-                self.groups.swap_remove(index);
-                continue;
-            }
-            index += 1;
+            (None, AccessKind::Write) => self.add(locks, [stamp, NOBODY]),
+            (None, AccessKind::Read) => self.add_reads(locks, stamp),
         }
-        match own {
-            _ if covered => {}
-            Some((own, parallel)) => {
-                let stamps = &mut self.groups[own].stamps;
-                if StampSets::is_set(*stamps) || parallel && !around.stands(*stamps) {
-                    *stamps = around
-                        .sets
-                        .with(*stamps, stamp, around.order, around.strand)?;
-                } else if !parallel {
-                    *stamps = stamp;
-                }
-            }
-            None => {
-                make_room(&mut self.groups, 1, TABLE)?;
-                self.groups.push(now);
-            }
-        }
-        Ok(())
     }
 
     /// The memory that this history has on the heap.
     pub fn used_bytes(&self) -> usize {
-        self.groups.capacity() * size_of::<Group>()
+        (self.writes.capacity() + self.reads.capacity()) * size_of::<Group>()
     }
 
     /// The last writer and the readers, if no access under a lock is remembered.
     pub fn without_locks(&self) -> Option<[u32; 2]> {
-        let mut stamps = [NOBODY; 2];
-        for group in &self.groups {
-            if group.locks != LocksetId::NONE {
-                return None;
-            }
-            match group.kind {
-                AccessKind::Write if StampSets::is_set(group.stamps) => return None,
-                AccessKind::Write => stamps[0] = group.stamps,
-                AccessKind::Read => stamps[1] = group.stamps,
-            }
-        }
-        Some(stamps)
+        let of = |groups: &[Group]| match groups {
+            [] => Some(NOBODY),
+            [group] if group.locks == LocksetId::NONE => Some(group.stamps),
+            _ => None,
+        };
+        let writer = of(&self.writes).filter(|stamps| !StampSets::is_set(*stamps))?;
+        Some([writer, of(&self.reads)?])
+    }
+}
+
+/// The access that is made now.
+struct Access {
+    kind: AccessKind,
+    locks: LocksetId,
+    stamp: Stamp,
+}
+
+impl Access {
+    /// Meets what has written, and forgets what is over. Whether a write stands for this access.
+    fn meet_writes<O: Order>(
+        &self,
+        writes: &mut Vec<Group>,
+        around: &mut Around<'_, O>,
+        meets: &mut impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
+    ) -> bool {
+        let mut covered = false;
+        writes.retain(|group| {
+            let parallel = around.any_parallel(group.stamps, self.stamp);
+            let is_over = if parallel {
+                around.meet((*group, AccessKind::Write), self.locks, meets);
+                covered |= group.locks == self.locks && around.stands(group.stamps);
+                self.kind == AccessKind::Write && around.is_over(group, self.locks)
+            } else {
+                self.kind == AccessKind::Write && around.locksets.renews(self.locks, group.locks)
+                    || around.precedes_all(group.stamps)
+            };
+            !is_over
+        });
+        covered
+    }
+
+    /// The same of what has read.
+    fn meet_reads<O: Order>(
+        &self,
+        reads: &mut Vec<Group>,
+        around: &mut Around<'_, O>,
+        meets: &mut impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
+    ) {
+        reads.retain(|group| {
+            let parallel = around.any_parallel(group.stamps, self.stamp);
+            let is_over = match self.kind {
+                AccessKind::Write if parallel => {
+                    around.meet((*group, AccessKind::Read), self.locks, meets);
+                    around.is_over(group, self.locks)
+                }
+                AccessKind::Read if parallel => false,
+                _ => {
+                    around.locksets.renews(self.locks, group.locks)
+                        || around.precedes_all(group.stamps)
+                }
+            };
+            !is_over
+        });
     }
 }
 

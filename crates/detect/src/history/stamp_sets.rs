@@ -9,20 +9,20 @@
 //! for each set: the set after adding the step, and that the step races with none of it. The next
 //! cell with the same set reuses them.
 //!
-//! Stamps are added in the order of the run. A set is cleaned up if the newest stamp precedes the
-//! running step by structure, and whenever the set has doubled since the last clean-up. Then all
-//! stamps that precede the step by structure are removed. So adding takes amortised constant time
-//! as long as tasks run beside each other. A small set is cleaned up whenever any stamp precedes
-//! the step, so threads that use a location in turn leave one stamp each. Stamps that precede the
-//! step only by what was observed stay. The answer then says that it relies on observations.
+//! Stamps are added in the order of the run. Those that precede the running step by structure are
+//! of no use any more. The newest ones among them are left out whenever a stamp is added: a task
+//! that uses a location in each of its steps leaves one stamp. All of them are removed when the set
+//! has doubled since the last time. So adding takes amortised constant time and memory, and threads
+//! that use a location in turn leave a few stamps each. Stamps that precede the step only by what
+//! was observed stay. The answer then says that it relies on observations.
 
 use crate::order::{NOBODY, Order, Stamp};
 use crate::table::{TableError, make_room};
 
 /// Marks the word of a set.
 const SET: u32 = 1 << 31;
-/// Sets up to this size are checked completely each time.
-const SMALL: u32 = 16;
+/// Sets up to this size are not searched for what is of no use.
+const SMALL: u32 = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -146,34 +146,33 @@ impl StampSets {
         order: &mut O,
         strand: O::Strand,
     ) -> Result<u32, TableError> {
-        let (newest, others) = self.split(word);
-        if newest == NOBODY {
-            return Ok(now);
-        }
+        let (newest, _) = self.split(word);
         if newest.wrapping_sub(order.stamp(strand)) < order.own(strand) {
             return Ok(word);
-        }
-        let beside = order.structurally_parallel(strand, newest);
-        if beside && order.stands_for_now(strand, newest) {
-            return Ok(word);
-        }
-        if !beside && others == NOBODY {
-            return Ok(now);
         }
         let place = word as usize % MEMO;
         let remembered = self.added[place];
         if (remembered.before, remembered.stamp) == (word, now) {
             return Ok(remembered.after);
         }
-        let (len, kept) = self.lengths(word);
-        let roomy = match len <= SMALL {
-            true => self.all_beside(others, order, strand),
-            false => len < 2 * kept,
+        let mut useful = word;
+        let newest = loop {
+            let (newest, others) = self.split(useful);
+            if newest == NOBODY {
+                return Ok(now);
+            }
+            if order.structurally_parallel(strand, newest) {
+                break newest;
+            }
+            useful = others;
         };
-        let after = if beside && roomy {
-            self.add(now, word, kept)?
-        } else {
-            self.with_those_beside(word, now, order, strand)?
+        if order.stands_for_now(strand, newest) {
+            return Ok(useful);
+        }
+        let (len, kept) = self.lengths(useful);
+        let after = match len < SMALL.max(2 * kept) {
+            true => self.add(now, useful, kept)?,
+            false => self.with_those_beside(useful, now, order, strand)?,
         };
         self.added[place] = Added {
             before: word,
@@ -182,11 +181,6 @@ impl StampSets {
         };
         self.remembers = true;
         Ok(after)
-    }
-
-    fn all_beside<O: Order>(&self, word: u32, order: &mut O, strand: O::Strand) -> bool {
-        let mut all = self.stamps(word);
-        all.all(|stamp| order.structurally_parallel(strand, stamp))
     }
 
     fn lengths(&self, word: u32) -> (u32, u32) {

@@ -160,6 +160,7 @@ impl<O: Order> Inline<O> {
             strand: self.strand,
             sets: &mut self.readers,
             locksets: self.held.sets(),
+            in_brief: self.in_brief,
         };
         remembered.access(
             kind,

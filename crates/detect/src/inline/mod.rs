@@ -66,6 +66,8 @@ pub struct Inline<O: Order> {
     readers: StampSets,
     found: Found,
     conflicts: Option<Vec<Conflict>>,
+    /// See [`Inline::be_brief`].
+    in_brief: bool,
 }
 
 /// What an access to one cell says of equal cells in the same step.
@@ -111,6 +113,7 @@ impl<O: Order> Inline<O> {
             readers: StampSets::new(),
             found: Found::new()?,
             conflicts: None,
+            in_brief: false,
         })
     }
 
@@ -392,6 +395,12 @@ impl<O: Order> Inline<O> {
         self.isolated_cells.remove(&location);
     }
 
+    /// From here on only races need be complete. That some conflict is no race only because of
+    /// locks, or of what was observed, is found, but not every such conflict.
+    pub fn be_brief(&mut self) {
+        self.in_brief = true;
+    }
+
     /// Starts keeping conflicts, for [`Inline::conflicts`].
     pub fn keep_conflicts(&mut self) {
         self.conflicts = Some(Vec::new());
@@ -484,6 +493,15 @@ impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
     pub fn begin_part(&mut self) {
         self.order.begin_part();
         self.begin_step();
+    }
+
+    /// The conflicts found since they were taken last: the tags of the earlier access and of the
+    /// present one, and how they meet.
+    pub fn conflicts_of_sites(&self) -> impl Iterator<Item = ([u32; 2], Meeting)> {
+        let tag = |context| self.order.of(context)[1];
+        let now = tag(self.stamp);
+        let all = self.conflicts.iter().flatten();
+        all.map(move |conflict| ([tag(conflict.earlier), now], conflict.meeting))
     }
 
     /// Sets the context of the running step for the next accesses.

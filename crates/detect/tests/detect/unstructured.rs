@@ -28,6 +28,7 @@ struct Comparison {
     in_any_order: InlineChecks<Labelled>,
     ranges: RangeChecks<OneAtATime>,
     contexts: ContextChecks,
+    in_brief: ContextChecks,
 }
 
 fn set(found: &LocationSet) -> BTreeSet<Location> {
@@ -70,6 +71,7 @@ impl Comparison {
             in_any_order: InlineChecks::new(locations),
             ranges: RangeChecks::new(locations, false),
             contexts: ContextChecks::new(locations),
+            in_brief: ContextChecks::in_brief(locations),
         }
     }
 
@@ -146,18 +148,39 @@ impl Comparison {
         tell(words, self.locations, &mut self.contexts);
         let found = set(self.contexts.detector.racing());
         same("races, with contexts", &found, &racing)?;
-        self.pairs_agree(mode, &racing, &excused)
+        self.pairs_agree(mode, &racing, &excused)?;
+        self.in_brief.clear();
+        tell(words, self.locations, &mut self.in_brief);
+        self.brief_pairs_agree(mode, &racing)
     }
 
-    /// Each pair that was told is one, and there is one wherever there should be.
-    fn pairs_agree(
+    /// Each pair that was told in brief is one. There is one wherever accesses race, and one that
+    /// is no race if that is told otherwise.
+    fn brief_pairs_agree(&self, mode: Mode, racing: &BTreeSet<Location>) -> Result<(), String> {
+        let found = set(self.in_brief.detector.racing());
+        same("races, in brief", &found, racing)?;
+        let [races, overlaps, excused] = self.told_by(&self.in_brief, mode)?;
+        same("places of pairs, in brief", &races, racing)?;
+        let [_, all_overlaps, all_excused] = self.told_by(&self.contexts, mode)?;
+        if racing.is_empty() {
+            same(
+                "whether some pair is no race, in brief",
+                &(overlaps.is_empty() && excused.is_empty()),
+                &(all_overlaps.is_empty() && all_excused.is_empty()),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The locations of the races that were told, of overlaps, and of what was excused. Each pair
+    /// is what it was told as.
+    fn told_by(
         &self,
+        detector: &ContextChecks,
         races_in: Mode,
-        racing: &BTreeSet<Location>,
-        excused: &BTreeSet<Location>,
-    ) -> Result<(), String> {
+    ) -> Result<[BTreeSet<Location>; 3], String> {
         let [mut races, mut overlaps, mut told_excused] = [const { BTreeSet::new() }; 3];
-        for (earlier, later, conflict) in &self.contexts.told {
+        for (earlier, later, conflict) in &detector.told {
             let location = conflict.location;
             let find = |id: AccessId| -> Result<&Recorded, String> {
                 let accesses = self.oracle.accesses(location);
@@ -184,6 +207,17 @@ impl Comparison {
                 Meeting::Excused => told_excused.insert(location),
             };
         }
+        Ok([races, overlaps, told_excused])
+    }
+
+    /// Each pair that was told is one, and there is one wherever there should be.
+    fn pairs_agree(
+        &self,
+        races_in: Mode,
+        racing: &BTreeSet<Location>,
+        excused: &BTreeSet<Location>,
+    ) -> Result<(), String> {
+        let [races, overlaps, told_excused] = self.told_by(&self.contexts, races_in)?;
         same("places of pairs", &races, racing)?;
         if racing.is_empty() {
             same(

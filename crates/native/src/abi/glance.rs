@@ -2,12 +2,13 @@
 //! variable's cell, and ends there if the cell stays as it is.
 //!
 //! The instructions do as [`Checker::access`](crate::checker::Checker::access) does for a variable
-//! with one cell. For any other variable they jump to the rest of that method. They use only
+//! with one cell that stays, or is like one that an access at the same place has changed
+//! ([`Became`]). For any other variable they jump to the rest of that method. They use only
 //! registers that every function may change, and need no frame, so the return address is on top of
 //! the stack.
 
 use super::{kind_of, tell};
-use crate::checker::Glance;
+use crate::checker::{Became, Glance, PLACES};
 use crate::facts::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use crate::process;
 use finishline_detect::inline::SLOTS;
@@ -45,8 +46,9 @@ macro_rules! glance {
                 // A cell for each word: as many bytes as the word has.
                 "mov ecx, edi",
                 "and ecx, {in_page} - 7",
-                "mov rax, [rax + rcx]",
+                "lea r8, [rax + rcx]",
                 "5:",
+                "mov rax, [r8]",
                 "mov rcx, rax",
                 "shr rcx, 32",
                 $kind,
@@ -63,8 +65,39 @@ macro_rules! glance {
                 "shr edx, cl",
                 "btr rax, 63",
                 "xor rax, rcx",
-                "mov rax, [rax + 8 * rdx]",
+                "lea r8, [rax + 8 * rdx]",
                 "jmp 5b",
+                // Has an equal cell become another one here? `rax` is free, and has the cell again.
+                "6:",
+                "mov rax, [r8]",
+                "mov rsi, [rip + {glance} + {path}]",
+                "test rsi, rsi",
+                "je 4f",
+                "mov r9, [rsp]",
+                "mov rdx, rax",
+                "shr rdx, 32",
+                "lea rcx, [r9 + rax]",
+                "xor ecx, edx",
+                "and ecx, {last_place}",
+                "shl ecx, {became_bits}",
+                "lea rdx, [rip + {glance} + {became}]",
+                "add rdx, rcx",
+                "xor r9, [rsi]",
+                "cmp r9, [rdx + {of_access}]",
+                "jne 4f",
+                "cmp rax, [rdx + {of_before}]",
+                "jne 4f",
+                "mov rcx, [rip + {glance} + {era}]",
+                "cmp rcx, [rdx + {of_era}]",
+                "jne 4f",
+                // To use a variable of the thread is to ask which one it is.
+                "mov rcx, rdi",
+                "sub rcx, [rip + {glance} + {thread_locals}]",
+                "cmp rcx, [rip + {glance} + {thread_locals} + 8]",
+                "jb 4f",
+                "mov rdx, [rdx + {of_after}]",
+                "mov [r8], rdx",
+                "ret",
                 "4:",
                 "mov rsi, [rsp]",
                 "mov rdx, rsp",
@@ -81,6 +114,16 @@ macro_rules! glance {
                 in_page = const PAGE - 1,
                 misaligned = const $bytes - 1,
                 grain = const GRAIN,
+                path = const offset_of!(Glance, path),
+                thread_locals = const offset_of!(Glance, thread_locals),
+                era = const offset_of!(Glance, fast.limits.era),
+                became = const offset_of!(Glance, became),
+                last_place = const PLACES - 1,
+                became_bits = const size_of::<Became>().ilog2(),
+                of_access = const offset_of!(Became, access),
+                of_before = const offset_of!(Became, before),
+                of_after = const offset_of!(Became, after),
+                of_era = const offset_of!(Became, era),
                 slowly = sym $slowly,
                 $($more)*
             )
@@ -98,12 +141,12 @@ macro_rules! glances {
              cmp edx, [rip + {glance} + {own}]
              jb 2f
              cmp eax, [rip + {glance} + {serial_below}]
-             jae 4f
+             jae 6f
              lea rsi, [rip + {glance} + {beside}]
              mov edx, ecx
              and edx, {last_slot}
              cmp ecx, [rsi + 4 * rdx]
-             jne 4f"
+             jne 6f"
             variable::<false, $bytes>;
             serial_below = const offset_of!(Glance, fast.limits.serial_below),
             beside = const offset_of!(Glance, fast.beside),
@@ -112,10 +155,10 @@ macro_rules! glances {
         glance!($write $bytes $finer
             "sub ecx, [rip + {glance} + {me}]
              cmp ecx, [rip + {glance} + {own}]
-             jae 4f
+             jae 6f
              sub eax, [rip + {glance} + {me}]
              cmp eax, [rip + {glance} + {own}]
-             jae 4f"
+             jae 6f"
             variable::<true, $bytes>;);
     )*};
 }

@@ -2,8 +2,8 @@
 
 use super::journal::recorded;
 use super::kept;
-use super::sites::length;
-use super::{Checker, Detection, GIVEN_BACK, Site, ThreadState};
+use super::sites::{Situation, length};
+use super::{Checker, Detection, GIVEN_BACK, Journal, Site, ThreadState};
 use crate::facts::calls::CallStack;
 use crate::facts::heap::HeapBlock;
 use crate::facts::races::{ConflictingAccess, ConflictingPairs, Manner, Names, Object, OrderedBy};
@@ -11,7 +11,7 @@ use crate::facts::structure::Position;
 use crate::facts::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
-use finishline_detect::inline::{Conflict, is_ended};
+use finishline_detect::inline::{Conflict, ELSEWHERE, is_ended};
 use finishline_model::{AccessKind, Event, LockId, ObjectId, TaskId};
 use finishline_trace::process::Call;
 use std::ops::Range;
@@ -22,6 +22,9 @@ pub struct Here {
     pub place: u64,
     pub stack_pointer: u64,
 }
+
+/// A range of so many bytes may be looked at as a variable is.
+const SHORT: usize = 128;
 
 /// Ranges of more cells are worth going through by blocks.
 const FEW: usize = 64;
@@ -34,9 +37,29 @@ impl Checker {
             return;
         }
         self.glance.count_access();
-        if !self.stays(kind, address, bytes) {
+        if !self.stays(kind, address, bytes) && !self.becomes_as_before(address, bytes, here.place)
+        {
             self.access_variable(kind, address, bytes, here);
         }
+    }
+
+    /// Whether the only cell of a variable is like one that this access has changed before: then it
+    /// becomes the same.
+    #[inline(always)]
+    fn becomes_as_before(&mut self, address: u64, bytes: usize, place: u64) -> bool {
+        // A recording is told of each access that changes what is remembered.
+        if !matches!(self.journal, Journal::Off) || self.thread.thread_locals.contains(&address) {
+            return false;
+        }
+        let Some([cell]) = self.detection.shadow.whole_cells(address, bytes) else {
+            return false;
+        };
+        let path = *self.calls.stack().path();
+        let became = self.glance.became(place, path, *cell);
+        if let Some(after) = became {
+            *cell = after;
+        }
+        became.is_some()
     }
 
     /// Continues [`Checker::access`], for an access that was counted, and whose cell, if it is the
@@ -58,15 +81,16 @@ impl Checker {
         self.detection.shadow.all_of_variable(address, bytes, stays)
     }
 
-    /// Whether all that was remembered of a variable precedes the running step, and the step has a
-    /// context for this access already: then that context takes its place.
+    /// Whether the same was remembered of all these bytes, and precedes the running step: then a
+    /// context for this access takes its place.
     #[inline]
     fn begins_anew(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) -> bool {
         self.asks_by_access(address);
         // It must be looked at what was left and entered, before the calls get their numbers.
-        if self.glimpses() {
+        if self.glimpses() || self.detection.failure.is_some() {
             return false;
         }
+        self.note_situation();
         let Detection {
             detector,
             shadow,
@@ -76,6 +100,10 @@ impl Checker {
         let Some(cells) = shadow.whole_cells(address, bytes) else {
             return false;
         };
+        let first = cells[0];
+        if is_ended(first) || !cells.iter().all(|cell| *cell == first) {
+            return false;
+        }
         let site = Site {
             kind,
             at: Position {
@@ -84,27 +112,42 @@ impl Checker {
             },
             bytes: length(bytes),
             manner: Manner::Plain,
-            holding: self.synchronisation.holding(),
-            stay: self.thread.stays.innermost(),
         };
-        let begun = detector.contexts().begun();
-        let Some(context) = sites.known_context(&site, begun) else {
+        // If there is no room for one, the slow way says so.
+        let Ok(context) = sites.context(site, detector.contexts()) else {
             return false;
         };
         detector.speak_as(context);
-        let first = cells[0];
-        if is_ended(first) {
-            return false;
-        }
         let Some(after) = detector.begins_anew(kind, first) else {
             return false;
         };
-        let all_equal = cells.iter().all(|cell| *cell == first);
-        if all_equal {
-            self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
-            cells.fill(after);
+        self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
+        cells.fill(after);
+        let path = *self.calls.stack().path();
+        self.glance.remember(here.place, path, [first, after]);
+        true
+    }
+
+    /// What the running task holds and which thread it is on, now.
+    #[inline]
+    fn situation(&self) -> Situation {
+        Situation {
+            holding: self.synchronisation.holding(),
+            stay: self.thread.stays.innermost(),
         }
-        all_equal
+    }
+
+    /// Contexts are made in the situation of now. To be called before one is made.
+    #[inline]
+    pub(super) fn note_situation(&mut self) {
+        let situation = self.situation();
+        let Detection {
+            detector, sites, ..
+        } = &mut self.detection;
+        if !sites.is_in(situation) {
+            detector.begin_part();
+            sites.begin_situation(detector.contexts().begun(), situation);
+        }
     }
 
     /// An access of any bytes, one at least.
@@ -117,7 +160,9 @@ impl Checker {
         if !self.detection.shadow.all(address, bytes, stays) {
             self.thread.spin.accesses(address);
             self.note_access(kind, address, bytes, here, true);
-            self.access_slowly(kind, address, bytes, here, Manner::Plain);
+            if bytes > SHORT || !self.begins_anew(kind, address, bytes, here) {
+                self.access_slowly(kind, address, bytes, here, Manner::Plain);
+            }
         }
     }
 
@@ -267,6 +312,7 @@ impl Checker {
             return;
         }
         self.look_around_at_access(here.place);
+        self.note_situation();
         let end = address.saturating_add(bytes as u64);
         let mut at = address;
         while at < end {
@@ -279,9 +325,34 @@ impl Checker {
             let ranges = std::mem::take(&mut self.detection.perhaps_kept);
             self.uses_of_kept(ranges, (kind, bytes, manner), here);
         }
-        if self.detection.detector.has_conflicts() {
+        if self.detection.detector.has_conflicts() && !self.conflicts_are_known(address) {
             self.name_conflicts(here, address, bytes, manner);
         }
+    }
+
+    /// Whether the conflicts of the access that was just made are no races, and like some that have
+    /// been named. Then they are passed over.
+    fn conflicts_are_known(&mut self, address: u64) -> bool {
+        let Detection {
+            detector,
+            known_orders: Some(known),
+            learnt_of_threads: false,
+            ..
+        } = &mut self.detection
+        else {
+            return false;
+        };
+        // What a thread keeps is a matter of its own.
+        if self.thread.thread_locals.contains(&address) {
+            return false;
+        }
+        let all_known = detector.conflicts_of_sites().all(|(sites, meeting)| {
+            matches!(meeting, Meeting::Overlap(_) | Meeting::Excused) && known.has(sites)
+        });
+        if all_known {
+            detector.conflicts();
+        }
+        all_known
     }
 
     /// The part of an access whose cells lie together. Returns where that part ends.
@@ -325,13 +396,20 @@ impl Checker {
             at,
             bytes: length(bytes),
             manner,
-            holding: self.synchronisation.holding(),
-            stay: self.thread.stays.innermost(),
         };
         let context = sites.context(site, detector.contexts())?;
         detector.speak_as(context);
         self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
         match cells.cells {
+            [cell] if manner == Manner::Plain => {
+                let before = *cell;
+                detector.few(kind, std::slice::from_mut(cell), cells.location, piece);
+                let has_own = |cell| cell == ELSEWHERE || is_ended(cell);
+                if !detector.has_conflicts() && !has_own(before) && !has_own(*cell) {
+                    let path = *self.calls.stack().path();
+                    self.glance.remember(here.place, path, [before, *cell]);
+                }
+            }
             many if manner == Manner::Atomic => {
                 detector.atomic(kind, many, cells.location, piece);
             }
@@ -357,7 +435,7 @@ impl Checker {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detection.detector.conflicts().collect();
-        let stay = self.thread.stays.innermost();
+        let now = self.situation();
         // The steps that kept for the thread what is read now.
         let mut kept = Vec::new();
         let known = self.found.races.worth_telling();
@@ -365,13 +443,14 @@ impl Checker {
             let contexts = self.detection.detector.contexts();
             let [stamp, number] = contexts.of(conflict.earlier);
             let site = self.detection.sites.site(number);
+            let situation = self.detection.sites.situation(conflict.earlier);
             let first = ConflictingAccess {
                 kind: site.kind,
                 manner: site.manner,
                 bytes: site.bytes,
                 at: site.at,
                 task: self.detection.tasks[stamp as usize],
-                holding: site.holding,
+                holding: situation.holding,
             };
             let second = ConflictingAccess {
                 kind: conflict.kind,
@@ -379,7 +458,7 @@ impl Checker {
                 bytes: length(bytes),
                 at,
                 task,
-                holding: self.synchronisation.holding(),
+                holding: now.holding,
             };
             let cell = self.detection.shadow.cell_at(conflict.location);
             // How a lock's own word changes is the lock's affair.
@@ -392,8 +471,8 @@ impl Checker {
             let is_of_thread = self.thread.thread_locals.contains(&cell.start);
             let reads = conflict.kind == AccessKind::Read || manner == Manner::Atomic;
             let by_thread = match conflict.meeting {
-                _ if is_of_thread => site.stay.thread == stay.thread,
-                Meeting::Race => stay.excuses(site.stay),
+                _ if is_of_thread => situation.stay.thread == now.stay.thread,
+                Meeting::Race => now.stay.excuses(situation.stay),
                 Meeting::Excused | Meeting::Overlap(_) => false,
             };
             if by_thread && site.kind == AccessKind::Write && reads {

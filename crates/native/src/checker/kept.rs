@@ -46,9 +46,8 @@ impl Checker {
             at,
             bytes: length(block.bytes as usize),
             manner: Manner::Free,
-            holding: self.synchronisation.holding(),
-            stay: self.thread.stays.innermost(),
         };
+        self.note_situation();
         let Detection {
             detector, sites, ..
         } = &mut self.detection;
@@ -60,7 +59,7 @@ impl Checker {
             block,
             freed: at,
             task: self.structure.running(),
-            holding: site.holding,
+            holding: self.synchronisation.holding(),
             context,
         };
         self.heap.keep(kept);

@@ -29,6 +29,7 @@ mod glimpses;
 mod interruptions;
 mod journal;
 mod kept;
+mod known_orders;
 mod older_values;
 pub mod options;
 pub mod orders;
@@ -40,8 +41,9 @@ mod threads;
 mod waiting;
 
 pub use accesses::Here;
-pub use glance::{Glance, GlanceHandle};
+pub use glance::{Became, Glance, GlanceHandle, PLACES};
 pub use journal::Journal;
+use known_orders::KnownOrders;
 use sites::{Site, Sites};
 use stays::Variables;
 pub use threads::ThreadState;
@@ -108,6 +110,8 @@ struct Detection {
     perhaps_kept: Vec<Range<u64>>,
     /// Tasks have learnt of others because these kept something for the thread.
     learnt_of_threads: bool,
+    /// Of a run in brief: what orders conflicts is known already of these.
+    known_orders: Option<KnownOrders>,
     /// Why the rest of the run cannot be checked.
     failure: Option<Failure>,
 }
@@ -191,6 +195,7 @@ impl Checker {
             tasks: Vec::new(),
             perhaps_kept: Vec::new(),
             learnt_of_threads: false,
+            known_orders: None,
             failure: None,
         };
         let found = Found {
@@ -240,6 +245,12 @@ impl Checker {
             site: NO_SITE,
         });
         Ok(checker)
+    }
+
+    /// Nobody will ask for all conflicts that are no races, so most of them need not be looked for.
+    pub fn be_brief(&mut self) {
+        self.detection.detector.be_brief();
+        self.detection.known_orders = Some(KnownOrders::default());
     }
 
     fn event(&mut self, event: Event) {

@@ -148,6 +148,8 @@ impl Checker {
     /// Accesses from here on are on another thread than those before.
     fn begin_part(&mut self) {
         self.thread.thread_locals = self.variables.of(self.current_thread());
+        self.glance
+            .set_thread_locals(self.thread.thread_locals.clone());
         self.detection.detector.begin_part();
     }
 

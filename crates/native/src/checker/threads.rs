@@ -347,6 +347,8 @@ impl Checker {
             }
         }
         self.thread = own.state;
+        self.glance
+            .set_thread_locals(self.thread.thread_locals.clone());
         let others_made = self.glance.accesses() - own.accesses;
         self.thread.spin.others_made(others_made);
     }

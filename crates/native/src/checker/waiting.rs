@@ -135,6 +135,8 @@ impl Checker {
         };
         let spin = &mut self.thread.spin;
         spin.add(look, self.structure.tasks());
+        // Whether it computes meanwhile is told by its accesses.
+        self.glance.begin_era();
         let most = match self.orders.is_usual() {
             true => SPINS,
             false => SPINS_IN_OTHER_ORDERS,

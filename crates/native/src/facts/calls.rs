@@ -9,6 +9,9 @@
 //! outside belong to its creator, whose own node of that moment is known. So the tasks of a
 //! recursion share their nodes: there are as many as the program's code has ways from a task's
 //! entry, however many tasks there are.
+//!
+//! **Paths.** A number of 64 bits tells the calls in progress from all others that matter
+//! ([`CallStack::path`]): it is mixed from the places and frames of the calls.
 
 use finishline_detect::Failure;
 use finishline_detect::table::Table;
@@ -26,6 +29,9 @@ const MOST_CALLS: usize = 1 << 28;
 /// A return address and what keeps the stack aligned.
 const LEAST_FRAME: u64 = 16;
 
+/// Odd, with many ones in no order: scatters what it is multiplied with.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// One call in progress.
 const CALLED_FROM: usize = 0;
 
@@ -35,6 +41,9 @@ pub struct CallStack {
     /// Where each was called from, and the lowest address of its frame.
     active: Table<[u64; 2]>,
     depth: usize,
+    path: u64,
+    /// By active call: the path outside of it.
+    paths: Table<u64>,
     /// How many belong to the creators of the running task: these are not left before it ends.
     outside: usize,
     /// By active call: its node, as far as it is known. Those outside are known.
@@ -58,13 +67,17 @@ impl CallStack {
         let most = (bytes / LEAST_FRAME) as usize;
         let most = most.clamp(1, MOST_CALLS);
         let mut active = Table::reserve("active calls", most)?;
+        let mut paths = Table::reserve("paths of active calls", most)?;
         let mut nodes = Table::reserve("nodes of active calls", most)?;
         // Pages come when they are touched.
         active.grow_to(active.capacity())?;
+        paths.grow_to(paths.capacity())?;
         nodes.grow_to(nodes.capacity())?;
         Ok(CallStack {
             active,
             depth: 0,
+            path: 0,
+            paths,
             outside: 0,
             nodes,
             known: 0,
@@ -91,6 +104,21 @@ impl CallStack {
     /// What tells an active call from all others: where it was called from, and its frame.
     pub fn call(&self, call: usize) -> Option<[u64; 2]> {
         self.active().get(call).copied()
+    }
+
+    /// A number for the calls in progress. Two different ones have the same with a probability of
+    /// 2⁻⁶⁴.
+    pub fn path(&self) -> &u64 {
+        &self.path
+    }
+
+    /// Back to where so many calls were active.
+    fn leave_all_but(&mut self, depth: usize) {
+        if depth < self.depth {
+            self.path = self.paths[depth.min(self.paths.len() - 1)];
+        }
+        self.depth = depth;
+        self.known = self.known.min(depth);
     }
 
     /// How many of the calls that were active at the last [`Calls::node`] have been active ever
@@ -129,16 +157,19 @@ impl Calls {
     #[inline]
     pub fn enter(&mut self, place: u64, frame: u64) {
         // The last entry stands for all deeper calls.
-        let at = self.stack.depth.min(self.stack.active.len() - 1);
-        self.stack.active[at] = [place, frame];
-        self.stack.depth += 1;
+        let stack = &mut self.stack;
+        let at = stack.depth.min(stack.active.len() - 1);
+        stack.active[at] = [place, frame];
+        stack.paths[at] = stack.path;
+        stack.path = (stack.path ^ place).wrapping_mul(MIX).rotate_left(29) ^ frame;
+        stack.depth += 1;
     }
 
     #[inline]
     pub fn leave(&mut self) {
-        let inside = self.stack.depth > self.stack.outside;
-        self.stack.depth -= usize::from(inside);
-        self.stack.known = self.stack.known.min(self.stack.depth);
+        if self.stack.depth > self.stack.outside {
+            self.stack.leave_all_but(self.stack.depth - 1);
+        }
     }
 
     pub fn depth(&self) -> usize {
@@ -147,8 +178,7 @@ impl Calls {
 
     /// Back to an earlier depth of the running task, past calls that were left without being told.
     pub fn back_to(&mut self, depth: usize) {
-        self.stack.depth = depth.max(self.stack.outside);
-        self.stack.known = self.stack.known.min(self.stack.depth);
+        self.stack.leave_all_but(depth.max(self.stack.outside));
     }
 
     /// The running task creates another one, which runs now. Returns what [`Calls::end_task`]
@@ -276,6 +306,28 @@ mod tests {
         let other = calls.exchange(main);
         assert_eq!((calls.depth(), calls.node()), (1, first));
         assert_eq!(other.owner_of(4500), Some(1));
+    }
+
+    #[test]
+    fn a_path_is_that_of_the_calls_in_progress() {
+        let mut calls = Calls::new().unwrap();
+        let path = |calls: &Calls| *calls.stack().path();
+        let root = path(&calls);
+        calls.enter(10, 1000);
+        let outer = path(&calls);
+        calls.enter(20, 900);
+        let inner = path(&calls);
+        calls.leave();
+        assert_eq!(path(&calls), outer);
+        for (place, frame) in [(30, 900), (20, 800), (10, 1000)] {
+            calls.enter(place, frame);
+            assert!(![root, outer, inner].contains(&path(&calls)));
+            calls.leave();
+        }
+        calls.enter(20, 900);
+        assert_eq!(path(&calls), inner);
+        calls.back_to(0);
+        assert_eq!(path(&calls), root);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::circumstances::set_test;
 use super::image::{about, ranges};
 use super::{marks, output, owner, recording};
 use crate::checker::options::Options;
-use crate::checker::{Checker, Host};
+use crate::checker::{Checker, Host, Journal};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,8 +40,18 @@ pub(crate) fn start(is_drop_slow: fn(u64) -> bool) -> bool {
     let (of_stack, of_locals) = (stack.clone(), thread_locals.clone());
     match Checker::hosted(options, host, owner::glance(), stack, thread_locals) {
         Ok(checker) => {
-            let record = |checker: &mut Checker| recording::begin(checker, of_stack, of_locals);
-            let began = owner::install(checker, record);
+            let prepare = |checker: &mut Checker| {
+                recording::begin(checker, of_stack, of_locals);
+                // The recording may be asked for everything.
+                let is_recorded = matches!(checker.journal, Journal::Recording(_));
+                if !checker.options.determinacy && !is_recorded {
+                    checker.be_brief();
+                }
+                if !is_recorded {
+                    checker.attach_calls();
+                }
+            };
+            let began = owner::install(checker, prepare);
             if began {
                 marks::begin();
                 // SAFETY: the handler is a function without captures.

@@ -76,6 +76,27 @@ fn a_use_that_is_parallel_races_and_a_later_one_is_after_the_free() {
     }
 }
 
+/// As a loop does: what the access makes of the first word it would make of the others.
+#[test]
+fn each_word_that_is_used_after_the_free_is_told() {
+    for kind in [AccessKind::Read, AccessKind::Write] {
+        let mut checker = with_block(24);
+        let words = |checker: &mut Checker| {
+            free(checker);
+            for word in 0..3 {
+                let here = Here {
+                    place: 11,
+                    stack_pointer: u64::MAX,
+                };
+                checker.access(kind, BLOCK + 8 * word, 8, here);
+            }
+        };
+        beside(&mut checker, |_| (), words);
+        assert_eq!(found(&checker), (0, 1));
+        assert_eq!(checker.found.after_free.addresses().count(), 24);
+    }
+}
+
 #[test]
 fn a_pair_names_the_free_the_use_and_the_block() {
     let mut checker = with_block(24);
