@@ -37,6 +37,14 @@ impl Run {
         self.orders.map_or(0, |orders| orders.told)
     }
 
+    /// Whether somebody else killed it in another order than the usual one. Mostly the system does,
+    /// which has no memory left. That says nothing about the program.
+    pub(crate) fn was_killed_in_another_order(&self) -> bool {
+        const SIGKILL: i32 = 9;
+        let killed = self.ended == Ended::Killed { signal: SIGKILL };
+        killed && self.cut_short.is_none() && self.order() > 0
+    }
+
     pub(crate) fn program_name(&self) -> String {
         name_of(&self.program)
     }

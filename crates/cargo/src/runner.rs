@@ -6,7 +6,7 @@
 
 use crate::course::Event;
 use crate::options::Subcommand;
-use crate::orders::{Asked, Shown, in_orders};
+use crate::orders::{Asked, Ran, Shown, in_orders};
 use crate::process::{self, Checked, Role};
 use crate::report::Reporter;
 use crate::run::{self, CutShort, Ended, Run};
@@ -98,9 +98,11 @@ pub(crate) fn run_in_orders(
     let asked = Asked::of(session);
     let reporter = Reporter::new(session)?;
     let (mut run, orders) = in_orders(asked, |order| {
-        let run = run_whole(session, ward, program, arguments, order)?;
+        let mut run = run_whole(session, ward, program, arguments, order)?;
+        run.orders = Ran::only(order);
         let shown = match asked {
             Asked::UpTo(NonZeroU32::MIN) | Asked::One(_) => Shown::Enough,
+            Asked::UpTo(_) if run.was_killed_in_another_order() => Shown::Stopped,
             Asked::UpTo(_) => reporter.tell(&run, run.failure.as_deref()).shown(),
         };
         Ok((run, shown))

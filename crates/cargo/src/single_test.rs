@@ -57,8 +57,13 @@ pub(crate) fn run(
     let asked = Asked::of(session);
     let in_order = |order| {
         let (outcome, shown) = run_in_order(session, reporter, ward, program, test, order)?;
-        let interrupted = outcome.run.cut_short == Some(CutShort::Interrupt);
-        Ok((outcome, if interrupted { Shown::Enough } else { shown }))
+        let enough = match outcome.run.cut_short {
+            Some(CutShort::Interrupt) => true,
+            // Another order would take as long.
+            Some(_) => order == 0,
+            None => false,
+        };
+        Ok((outcome, if enough { Shown::Enough } else { shown }))
     };
     let (mut outcome, orders) = in_orders(asked, in_order)?;
     if orders != outcome.run.orders {
@@ -97,7 +102,10 @@ fn run_in_order(
     }
     let is_suspect = run.failure.is_some() && told.is_parallel();
     let (name, command) = (Some(test), &session.command);
-    let shown = told.shown();
+    let shown = match run.was_killed_in_another_order() {
+        true => Shown::Stopped,
+        false => told.shown(),
+    };
     let outcome = Outcome {
         standing,
         report: told.text(style(session)).map_err(unwritten)?,

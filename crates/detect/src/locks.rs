@@ -64,6 +64,8 @@ pub struct Locksets {
     numbers: IdMap<Box<[Hold]>, LocksetId>,
     /// The set after adding one more lock.
     with: IdMap<(LocksetId, LockId, LockMode), LocksetId>,
+    /// The latest answer for an atomic access: most are made under the same locks as the one before.
+    atomic: [LocksetId; 2],
 }
 
 const TABLE: &str = "sets of locks";
@@ -74,6 +76,7 @@ impl Locksets {
             sets: vec![Box::default()],
             numbers: IdMap::default(),
             with: IdMap::default(),
+            atomic: [LocksetId::NONE; 2],
         }
     }
 
@@ -217,6 +220,18 @@ impl Held {
     #[inline]
     pub fn now(&self) -> LocksetId {
         self.now
+    }
+
+    /// A set with atomicity, which is held exclusively during an access.
+    #[inline]
+    pub fn with_atomicity(&mut self, set: LocksetId) -> Result<LocksetId, TableError> {
+        let [latest, with] = self.sets.atomic;
+        if latest == set && with != LocksetId::NONE {
+            return Ok(with);
+        }
+        let with = self.with(set, LockId::ATOMIC)?;
+        self.sets.atomic = [set, with];
+        Ok(with)
     }
 
     /// A set with one more lock that is held exclusively during an access.

@@ -86,7 +86,11 @@ where
     let mut right = Joined::new(oper_b);
 
     let finish = Finish::begin(FinishKind::Join);
-    let order = JoinOrder::ask();
+    // The only thread of a pool begins with the left half in every schedule.
+    let order = match pool.num_threads() {
+        1 => JoinOrder::LEFT_FIRST,
+        _ => JoinOrder::ask(),
+    };
     let run_right_first = order.right_first();
     let second = order.interrupts().then(|| match run_right_first {
         false => Awaiting::create(pool, finish, TaskKind::JoinRight, right.body()),

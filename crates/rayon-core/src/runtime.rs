@@ -223,6 +223,9 @@ pub(crate) fn asks() {
 pub(crate) struct JoinOrder(u32);
 
 impl JoinOrder {
+    /// One after the other.
+    pub(crate) const LEFT_FIRST: JoinOrder = JoinOrder(0);
+
     #[inline(never)]
     pub(crate) fn ask() -> JoinOrder {
         // SAFETY: a call without preconditions.

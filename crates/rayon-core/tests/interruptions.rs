@@ -47,6 +47,19 @@ fn the_second_half_may_begin_in_the_first() {
 }
 
 #[test]
+fn the_only_thread_of_a_pool_begins_with_the_left_half() {
+    recorder::offer_halves();
+    recorder::run_right_first();
+    let halves = || {
+        join(|| assert!(!interrupt(true)), || note("right"));
+    };
+    assert_eq!(
+        structure(|| pool(1).install(halves)),
+        "join1(left1{} right1{right})"
+    );
+}
+
+#[test]
 fn a_half_that_has_not_begun_runs_in_its_turn() {
     recorder::offer_halves();
     let program = || {

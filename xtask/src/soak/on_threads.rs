@@ -28,7 +28,7 @@ const SECONDS: u32 = 900;
 /// The exit statuses of `finishline check`: clean, a race, and a detector that does not know some
 /// construct of the program.
 const CLEAN: i32 = 0;
-const RACE: i32 = 1;
+const RACE: i32 = 66;
 const REFUSED: i32 = 2;
 
 /// One question to the tool.

@@ -35,7 +35,7 @@ impl<O: Order> Inline<O> {
         location: Location,
     ) -> Result<(), Failure> {
         let others = self.locks()?;
-        let locks = self.held.with(others, LockId::ATOMIC)?;
+        let locks = self.held.with_atomicity(others)?;
         self.guarded(kind, locks, cell, location)
     }
 

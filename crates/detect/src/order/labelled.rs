@@ -158,6 +158,14 @@ pub struct Moment {
     surely: Learnt,
 }
 
+impl Moment {
+    const START: Moment = Moment {
+        step: NOBODY,
+        learnt: NOTHING,
+        surely: NOTHING,
+    };
+}
+
 const MEMO: usize = 64;
 
 /// Answers about one moment.
@@ -193,7 +201,8 @@ pub struct Labelled {
     unjoined: u64,
     /// All smaller steps precede whatever follows.
     floor: Element,
-    memo: Memo,
+    /// By all that is known, and by what is sure.
+    memos: [Memo; 2],
 }
 
 impl Labelled {
@@ -625,23 +634,27 @@ impl Labelled {
         }
     }
 
-    fn ask(&mut self, moment: Moment, earlier: Stamp) -> bool {
+    /// Whether a step is parallel to this moment, by all that is known or by what is `surely` so.
+    fn ask(&mut self, surely: bool, moment: Moment, earlier: Stamp) -> bool {
         self.joins.effort.questions += 1;
-        if self.memo.about != moment {
-            self.memo = Memo::about(moment);
+        let memo = &mut self.memos[usize::from(surely)];
+        if memo.about != moment {
+            *memo = Memo::about(moment);
         }
         let place = Memo::place(earlier);
-        if self.memo.parallel[place] == earlier {
+        if memo.parallel[place] == earlier {
             return true;
         }
-        if self.memo.precedes[place] == earlier {
+        if memo.precedes[place] == earlier {
             return false;
         }
         self.joins.effort.comparisons += 1;
-        let precedes = self.stamp_precedes(earlier, moment.step, moment.learnt);
+        let learnt = if surely { moment.surely } else { moment.learnt };
+        let precedes = self.stamp_precedes(earlier, moment.step, learnt);
+        let memo = &mut self.memos[usize::from(surely)];
         match precedes {
-            true => self.memo.precedes[place] = earlier,
-            false => self.memo.parallel[place] = earlier,
+            true => memo.precedes[place] = earlier,
+            false => memo.parallel[place] = earlier,
         }
         !precedes
     }
@@ -666,7 +679,7 @@ impl Memo {
         (stamp.wrapping_mul(0x9e37_79b1) >> (Stamp::BITS - MEMO.ilog2())) as usize
     }
 
-    fn about(about: Moment) -> Memo {
+    const fn about(about: Moment) -> Memo {
         Memo {
             about,
             parallel: [NOBODY; MEMO],
@@ -694,7 +707,7 @@ impl Order for Labelled {
             last_sets: IdMap::default(),
             unjoined: 0,
             floor: NOBODY + 1,
-            memo: Memo::about(Moment::default()),
+            memos: [const { Memo::about(Moment::START) }; 2],
         })
     }
 
@@ -768,16 +781,14 @@ impl Order for Labelled {
 
     #[inline]
     fn parallel(&mut self, strand: Moment, earlier: Stamp) -> bool {
-        earlier >= self.floor && earlier != strand.step && self.ask(strand, earlier)
+        earlier >= self.floor && earlier != strand.step && self.ask(false, strand, earlier)
     }
 
     fn structurally_parallel(&mut self, strand: Moment, earlier: Stamp) -> bool {
         if strand.surely == strand.learnt {
             return self.parallel(strand, earlier);
         }
-        earlier >= self.floor
-            && earlier != strand.step
-            && !self.stamp_precedes(earlier, strand.step, strand.surely)
+        earlier >= self.floor && earlier != strand.step && self.ask(true, strand, earlier)
     }
 
     #[inline]
@@ -808,7 +819,7 @@ impl Order for Labelled {
         self.finishes.clear();
         self.last_sets.clear();
         (self.unjoined, self.floor) = (0, NOBODY + 1);
-        self.memo = Memo::about(Moment::default());
+        self.memos = [const { Memo::about(Moment::START) }; 2];
     }
 
     fn used_bytes(&self) -> usize {

@@ -378,7 +378,7 @@ pub(crate) fn stopped(stopped: &Stopped) -> String {
         WaitKind::Futex => {
             format!("a task waits in vain for a lock, a message or a signal at {at}")
         }
-        WaitKind::Spin => format!("a task spins in vain at {at}"),
+        WaitKind::Spin => format!("a task spins in vain, or searches without end, at {at}"),
         WaitKind::Join => format!("a task waits in vain for the end of a thread at {at}"),
         WaitKind::Creator => {
             format!("a thread waits at {at} for another one that can't go on before it does")

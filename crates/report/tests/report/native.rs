@@ -158,7 +158,7 @@ fn what_is_waited_for_is_told() {
         ),
         (
             WaitKind::Spin,
-            format!("stopped: a task spins in vain at {at}"),
+            format!("stopped: a task spins in vain, or searches without end, at {at}"),
         ),
         (
             WaitKind::Join,

@@ -310,3 +310,17 @@ fn a_block_that_is_used_when_it_was_freed() {
         },
     );
 }
+
+/// The only thread of a pool runs the left half first in every schedule.
+//@ verdict: certified-order
+#[test]
+fn a_pool_of_one_thread() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let left_is_over = AtomicBool::new(false);
+    pool.unwrap().install(|| {
+        rayon::join(
+            || left_is_over.store(true, SeqCst),
+            || assert!(left_is_over.load(SeqCst)),
+        )
+    });
+}
