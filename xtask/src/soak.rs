@@ -3,9 +3,9 @@
 //! Some tests go through random programs, event streams or damaged sources. `FINISHLINE_SEEDS` is
 //! their number, `FINISHLINE_SEED` the first seed. `cargo xtask test` runs a fixed range of seeds.
 //! Soak runs many new seeds. It also goes through all small programs with promises of up to
-//! [`STATEMENTS`] operations, two more than the tests do. At the end real programs run on several threads, half an
-//! hour on two and half an hour on eight. All campaigns run, even if one fails. The last lines name
-//! each failed campaign by the command that repeats it.
+//! [`STATEMENTS`] operations, two more than the tests do. At the end real programs run on several
+//! threads, half an hour on two and half an hour on eight. All campaigns run, even if one fails.
+//! The last lines name each failed campaign by the command that repeats it.
 
 mod on_threads;
 

@@ -64,7 +64,7 @@ pub struct Locksets {
     numbers: IdMap<Box<[Hold]>, LocksetId>,
     /// The set after adding one more lock.
     with: IdMap<(LocksetId, LockId, LockMode), LocksetId>,
-    /// The latest answer for an atomic access: most are made under the same locks as the one before.
+    /// The latest answer for an atomic access: most are under the same locks as the one before.
     atomic: [LocksetId; 2],
 }
 

@@ -49,10 +49,9 @@ pub(crate) fn all() -> Anything<[PathBuf; NAMES.len()]> {
 fn empty_calls(folder: &Path) -> Anything<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let object = folder.join("empty_calls.o");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/empty_calls.rs");
-    let status = Command::new("rustc")
-        .args(["--edition=2024", "--crate-type=lib", "--emit=obj"])
-        .args(["-Copt-level=3", "-Cpanic=abort", "--target", TARGET, "-o"])
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/empty_calls.c");
+    let status = Command::new("cc")
+        .args(["-O2", "-c", "-fPIC", "-o"])
         .arg(&object)
         .arg(source)
         .status()?;

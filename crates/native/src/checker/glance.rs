@@ -160,7 +160,7 @@ impl GlanceHandle {
         }
     }
 
-    /// What an access at this place, called along this path, makes of a cell, if that is remembered.
+    /// What an access at this place, called along this path, makes of a cell, if it is remembered.
     #[inline]
     pub(super) fn became(&self, place: u64, path: u64, before: u64) -> Option<u64> {
         // SAFETY: as in `is_alone`.
