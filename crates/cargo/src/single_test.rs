@@ -57,13 +57,8 @@ pub(crate) fn run(
     let asked = Asked::of(session);
     let in_order = |order| {
         let (outcome, shown) = run_in_order(session, reporter, ward, program, test, order)?;
-        let enough = match outcome.run.cut_short {
-            Some(CutShort::Interrupt) => true,
-            // Another order would take as long.
-            Some(_) => order == 0,
-            None => false,
-        };
-        Ok((outcome, if enough { Shown::Enough } else { shown }))
+        let interrupted = outcome.run.cut_short == Some(CutShort::Interrupt);
+        Ok((outcome, if interrupted { Shown::Enough } else { shown }))
     };
     let (mut outcome, orders) = in_orders(asked, in_order)?;
     if orders != outcome.run.orders {

@@ -616,6 +616,40 @@ fn a_location_can_be_used_again_in_isolated_blocks() {
     assert_eq!(detector.racing().in_order(), [Location(5)]);
 }
 
+/// The atomic write knows of the plain one before it, and excludes the atomic one after it. So it
+/// can't stand for the plain one.
+#[test]
+fn an_access_under_more_locks_stands_for_none_under_fewer() {
+    for in_brief in [false, true] {
+        let mut detector = Inline::<OneAtATime>::new().unwrap();
+        if in_brief {
+            detector.be_brief();
+        }
+        let mut cell = [0];
+        let object = ObjectId(0);
+        detector.event(&begin_task(0));
+        detector.event(&begin_finish(0));
+        detector.event(&begin_task(1));
+        detector.range(AccessKind::Write, &mut cell, 1, Location(5));
+        let task = TaskId(1);
+        detector.event(&Event::Release {
+            task,
+            object,
+            continues: false,
+        });
+        detector.event(&Event::TaskEnd { task });
+        detector.event(&begin_task(2));
+        let task = TaskId(2);
+        detector.event(&Event::Acquire { task, object });
+        detector.atomic(AccessKind::Write, &mut cell, Location(5), 1);
+        detector.event(&Event::TaskEnd { task });
+        assert!(detector.racing().is_empty());
+        detector.event(&begin_task(3));
+        detector.atomic(AccessKind::Write, &mut cell, Location(5), 1);
+        assert_eq!(detector.racing().in_order(), [Location(5)]);
+    }
+}
+
 /// What a thousand tasks read that tell each other when they are done: memory by tasks, not by
 /// locations.
 #[test]

@@ -17,9 +17,12 @@ use std::mem::offset_of;
 
 /// `$kind` decides by the reader, in `ecx`, and the writer, in `eax`, whether the cell stays.
 /// `$finer` decides whether a variable of this size has one cell in a page with the finer grain in
-/// `ecx`.
+/// `ecx`. `$whole` decides whether the cell is the variable's alone: only then it may be changed.
 macro_rules! glance {
-    ($symbol:ident $bytes:literal $finer:literal $kind:literal $slowly:path; $($more:tt)*) => {
+    (
+        $symbol:ident $bytes:literal $finer:literal $whole:literal $kind:literal $slowly:path;
+        $($more:tt)*
+    ) => {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn $symbol(_address: u64) {
@@ -67,8 +70,9 @@ macro_rules! glance {
                 "xor rax, rcx",
                 "lea r8, [rax + 8 * rdx]",
                 "jmp 5b",
-                // Has an equal cell become another one here? `rax` is free, and has the cell again.
+                // Has an equal cell become another one here?
                 "6:",
+                $whole,
                 "mov rax, [r8]",
                 "mov rsi, [rip + {glance} + {path}]",
                 "test rsi, rsi",
@@ -132,10 +136,10 @@ macro_rules! glance {
 }
 
 macro_rules! glances {
-    ($($finer:literal: $read:ident $write:ident $bytes:literal;)*) => {$(
+    ($($finer:literal $whole:literal: $read:ident $write:ident $bytes:literal;)*) => {$(
         // It stays if the step has read it before, or reads beside a reader that is known to stand
         // for it.
-        glance!($read $bytes $finer
+        glance!($read $bytes $finer $whole
             "mov edx, ecx
              sub edx, [rip + {glance} + {me}]
              cmp edx, [rip + {glance} + {own}]
@@ -152,7 +156,7 @@ macro_rules! glances {
             beside = const offset_of!(Glance, fast.beside),
             last_slot = const SLOTS - 1);
         // It stays if the step has written it before.
-        glance!($write $bytes $finer
+        glance!($write $bytes $finer $whole
             "sub ecx, [rip + {glance} + {me}]
              cmp ecx, [rip + {glance} + {own}]
              jae 6f
@@ -164,12 +168,24 @@ macro_rules! glances {
 }
 
 // The finer grains are 2 and 0: a word has several cells then, and half of one has several if it is
-// 0.
+// 0. So a byte is alone in its cell in a page of grain 0, half a word in one of grain 2, and two
+// bytes in none.
 glances! {
-    "": __tsan_read1 __tsan_write1 1;
-    "test ecx, ecx\nje 4f": __tsan_read2 __tsan_write2 2;
-    "test ecx, ecx\nje 4f": __tsan_read4 __tsan_write4 4;
-    "jmp 4f": __tsan_read8 __tsan_write8 8;
+    "" "mov rcx, rdi
+        shr rcx, {page_bits}
+        mov rax, [rip + {glance} + {directory}]
+        mov rax, [rax + 8 * rcx]
+        test rax, rax
+        jns 4f
+        test al, {grain}
+        jne 4f": __tsan_read1 __tsan_write1 1;
+    "test ecx, ecx\nje 4f" "jmp 4f": __tsan_read2 __tsan_write2 2;
+    "test ecx, ecx\nje 4f" "mov rcx, rdi
+        shr rcx, {page_bits}
+        mov rax, [rip + {glance} + {directory}]
+        cmp qword ptr [rax + 8 * rcx], 0
+        jge 4f": __tsan_read4 __tsan_write4 4;
+    "jmp 4f" "": __tsan_read8 __tsan_write8 8;
 }
 
 extern "C" fn variable<const WRITE: bool, const BYTES: usize>(at: u64, place: u64, top: u64) {

@@ -313,6 +313,7 @@ fn a_block_that_is_used_when_it_was_freed() {
 
 /// The only thread of a pool runs the left half first in every schedule.
 //@ verdict: certified-order
+//@ determinacy: atomic-ordered
 #[test]
 fn a_pool_of_one_thread() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
