@@ -13,7 +13,7 @@ fn every_other<T: Copy>(items: SendPtr<T>, first: usize, length: usize, item: T)
     }
 }
 
-fn divided<T: Copy + PartialEq>(none: T, left: T, right: T) -> bool {
+fn divided<T: Copy + PartialEq + Send + Sync>(none: T, left: T, right: T) -> bool {
     let mut items = vec![none; 3000];
     let (length, start) = (items.len(), SendPtr::new(&mut items));
     rayon::join(
